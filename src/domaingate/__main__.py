@@ -1,0 +1,5 @@
+"""`python -m domaingate` is the command `domaingate`."""
+
+from domaingate.cli import main
+
+main()

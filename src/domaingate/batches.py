@@ -1,0 +1,90 @@
+"""Documents to tensors: what a model sees of a text, its label and its domain."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from domaingate.corpora.document import Document
+from domaingate.encoding import Encoder, IntArray
+
+_POOL = 50  # batches that are sorted by length together, so that a batch holds texts of similar length
+
+
+@dataclass(frozen=True)
+class Batch:
+    """B texts. Where a label or domain is not known, its number is meaningless and must not matter."""
+
+    ids: Tensor  # (B, T) int64, 0 after a text's end
+    lengths: Tensor  # (B,)
+    label: Tensor  # (B,) int64
+    label_known: Tensor  # (B,) bool
+    domain: Tensor  # (B,) int64
+    domain_known: Tensor  # (B,) bool
+
+    def __len__(self) -> int:
+        """The number of texts."""
+        return len(self.ids)
+
+    def to(self, device: torch.device | str) -> "Batch":
+        """The same batch on a device."""
+        return Batch(*(getattr(self, name).to(device) for name in self.__dataclass_fields__))
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Encoded documents; -1 stands for an unknown label or domain."""
+
+    texts: Sequence[IntArray]
+    label: NDArray[np.int64]
+    domain: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        """The number of documents."""
+        return len(self.texts)
+
+    def batch(self, rows: Sequence[int] | NDArray[np.int64]) -> Batch:
+        """The given documents as one padded batch."""
+        chosen = [self.texts[row] for row in rows]
+        lengths = np.array([len(text) for text in chosen], dtype=np.int64)
+        ids = np.zeros((len(chosen), max(1, lengths.max(initial=0))), dtype=np.int64)
+        for row, text in zip(ids, chosen, strict=True):
+            row[: len(text)] = text
+        label, domain = torch.from_numpy(self.label[rows]), torch.from_numpy(self.domain[rows])
+        return Batch(
+            torch.from_numpy(ids), torch.from_numpy(lengths), label.clamp(min=0), label >= 0, domain.clamp(min=0),
+            domain >= 0,
+        )  # fmt: skip
+
+
+def dataset(documents: Sequence[Document], encoder: Encoder, labels: Sequence[str], domains: Sequence[str]) -> Dataset:
+    """Encode documents; labels and domains that are unknown, or not in the lists, become -1."""
+    label_rows = {label: row for row, label in enumerate(labels)}
+    domain_rows = {domain: row for row, domain in enumerate(domains)}
+    return Dataset(
+        encoder.encode([document.text for document in documents]),
+        np.array([label_rows.get(document.label or "", -1) for document in documents], dtype=np.int64),
+        np.array([domain_rows.get(document.domain or "", -1) for document in documents], dtype=np.int64),
+    )
+
+
+def shuffled(data: Dataset, size: int, random: np.random.Generator) -> Iterator[Batch]:
+    """One epoch: every document once, in random batches of similar length."""
+    order = random.permutation(len(data))
+    lengths = np.array([len(text) for text in data.texts])
+    pools = np.array_split(order, range(_POOL * size, len(order), _POOL * size))
+    by_length = np.concatenate([pool[np.argsort(lengths[pool], kind="stable")] for pool in pools])
+    groups = np.array_split(by_length, range(size, len(by_length), size))
+    for group in random.permutation(len(groups)):
+        yield data.batch(groups[group])
+
+
+def in_order(data: Dataset, size: int) -> Iterator[tuple[NDArray[np.int64], Batch]]:
+    """Every document once, longest first, with the rows that each batch holds."""
+    order = np.argsort([-len(text) for text in data.texts], kind="stable")
+    for start in range(0, len(order), size):
+        rows = order[start : start + size]
+        yield rows, data.batch(rows)

@@ -1,0 +1,189 @@
+"""Every choice of a run, once: fields become flags, keys of a TOML file, estimator parameters and `config.json`.
+
+The classes are values: they are made whole, checked with `validate`, and never changed afterwards.
+"""
+
+import dataclasses
+import difflib
+import json
+import tomllib
+import types
+from collections.abc import Mapping
+from dataclasses import Field, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from domaingate.errors import DomainGateError
+
+ModelName = Literal["s-cnn", "m-cnn", "gen", "dsda", "csda"]
+GateName = Literal["dirichlet", "beta", "gamma"]
+Tokens = Literal["words", "bytes"]
+Schedule = Literal["fixed", "linear"]
+Inference = Literal["sample", "mean", "monte-carlo", "importance"]
+Selection = Literal["source-dev", "target-dev"]
+
+ConfigT = TypeVar("ConfigT")
+
+
+def _option(default: Any, sentence: str, low: float = -float("inf"), high: float = float("inf")) -> Any:
+    """Declare a field with the sentence that explains it and the range of values that make sense."""
+    return field(default=default, metadata={"help": sentence, "low": low, "high": high})
+
+
+@dataclass(kw_only=True)
+class ModelConfig:
+    """What is built (the paper's section 2 and appendix A.1)."""
+
+    model: ModelName = _option("csda", "Which recipe to build.")
+    gate: GateName = _option("dirichlet", "Distribution of the latent domain z in CSDA.")
+    channels: int | None = _option(None, "Channels k: 13 unless given; for DSDA the number of known domains.", 1, 4096)
+    tokens: Tokens = _option("words", "Read words or UTF-8 bytes.")
+    limit: int | None = _option(None, "Tokens of a text that are read: 256 words or 1000 bytes unless given.", 1)
+    min_count: int = _option(2, "Words rarer than this in the training texts count as unknown.", 1)
+    embedding: Literal["trained", "fixed"] = _option("trained", "Train the token embedding, or keep it as drawn.")
+    embedding_size: int = _option(300, "Size of a token's embedding.", 1)
+    widths: tuple[int, ...] = _option((3, 4, 5), "Filter widths of a channel.", 1, 1000)
+    filters: int = _option(128, "Filters of each width in a channel.", 1)
+    hidden: int = _option(300, "Hidden units of the classifier.", 1)
+    dropout: float = _option(0.5, "Dropout on the gated representation h.", 0, 0.99)
+    label_size: int = _option(4, "Size of the label's embedding in the posterior.", 1)
+    domain_size: int = _option(16, "Size of the domain's embedding in the posterior.", 1)
+    kl_weight: float = _option(0.1, "Weight lambda of the KL term.", 0)
+    kl_schedule: Schedule = _option("fixed", "Keep lambda fixed, or let it rise linearly from 0.")
+    kl_epochs: float = _option(2.0, "Epochs over which a linear schedule rises.", 0)
+    prior_likelihood: float = _option(
+        0.0, "Share of the likelihood taken under a sample of the prior instead of the posterior; the paper has 0.", 0, 1
+    )
+    inference: Inference = _option("mean", "How to predict: from one sample of the prior, its mean, or averages.")
+    samples: int = _option(100, "Samples m for monte-carlo and importance.", 1)
+
+
+@dataclass(kw_only=True)
+class TrainingConfig:
+    """How it is trained."""
+
+    learning_rate: float = _option(1e-3, "Learning rate of Adam.", 1e-12)
+    batch_size: int = _option(32, "Texts in a batch.", 1)
+    epochs: int = _option(10, "Epochs at the most.", 1)
+    patience: int = _option(2, "Stop after this many epochs without a better dev score.", 1)
+    device: str = _option("cpu", "Where to compute: cpu, cuda, cuda:1, mps.")
+    threads: int | None = _option(None, "Threads to compute with: all cores unless given.", 1)
+    dev_share: float = _option(0.1, "Share of each training domain that is set aside as source-dev.", 0, 0.9)
+
+
+@dataclass(kw_only=True)
+class ProtocolConfig:
+    """Who may see what."""
+
+    held_out: tuple[str, ...] | None = _option(
+        None, 'Domains kept out of training; "" for none; unless given, the ones that a known corpus keeps for testing.'
+    )
+    hide_domains: float = _option(0.0, "Share of training texts whose domain is hidden.", 0, 1)
+    hide_labels: float = _option(0.0, "Share of training texts whose label is hidden.", 0, 0.999)
+    test_share: float = _option(0.1, "Share of each training domain that is set aside for testing.", 0, 0.9)
+    target_dev_share: float = _option(0.4, "Share of each held-out domain that is target-dev; the rest is test.", 0, 1)
+    select: Selection = _option("source-dev", "The dev part whose accuracy picks the epoch and stops the training.")
+
+
+@dataclass(kw_only=True)
+class FitConfig(ModelConfig, TrainingConfig, ProtocolConfig):
+    """One whole run."""
+
+    seed: int = _option(0, "Seed of everything random.", 0, 2**63 - 1)
+
+
+def flag(name: str) -> str:
+    """The spelling of a field on the command line."""
+    return "--" + name.replace("_", "-")
+
+
+def kind(cls: type, name: str) -> tuple[Any, bool]:
+    """A field's plain type (or its allowed values) and whether it may be left open."""
+    hint = get_type_hints(cls)[name]
+    options = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    plain = next(option for option in options if option is not type(None))
+    if get_origin(plain) is Literal:
+        return get_args(plain), type(None) in options
+    return plain, type(None) in options
+
+
+def _parse_one(text: Any, plain: Any) -> Any:
+    if isinstance(plain, tuple):
+        if text not in plain:
+            raise ValueError(f"one of {', '.join(plain)}")
+        return text
+    if plain is str:
+        return str(text)
+    expected = "a whole number" if plain is int else "a number"
+    try:
+        value = plain(text)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(expected) from None
+    if isinstance(text, bool) or (plain is int and isinstance(text, float) and text != value):
+        raise ValueError(expected)
+    return value
+
+
+def parse(cls: type, name: str, value: Any) -> Any:
+    """A field's value from a flag's string or a TOML value; a sentence where it does not fit."""
+    plain, optional = kind(cls, name)
+    if value is None and optional:
+        return None
+    try:
+        if get_origin(plain) is tuple:
+            parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else list(value)
+            return tuple(_parse_one(part, get_args(plain)[0]) for part in parts if part != "")
+        return _parse_one(value, plain)
+    except (TypeError, ValueError) as error:
+        raise DomainGateError(f"{flag(name)} is {value!r}; it takes {error}.") from None
+
+
+def _check_range(item: Field[Any], value: Any) -> None:
+    low, high = item.metadata["low"], item.metadata["high"]
+    for number in value if isinstance(value, tuple) else (value,):
+        if isinstance(number, int | float) and not low <= number <= high:
+            span = f"from {low:g} to {high:g}" if high < 1e9 else f"of at least {low:g}"
+            raise DomainGateError(f"{flag(item.name)} is {number:g}; it takes a value {span}.")
+
+
+def validate(config: ConfigT) -> ConfigT:
+    """Return a config whose values all have the right type and range, or say which one does not."""
+    cls = type(config)
+    declared = [item for item in fields(config) if "help" in item.metadata]  # type: ignore[arg-type]
+    parsed = {item.name: parse(cls, item.name, getattr(config, item.name)) for item in declared}
+    for item in declared:
+        _check_range(item, parsed[item.name])
+    if parsed.get("widths") == ():
+        raise DomainGateError("--widths is empty; it takes one width or more, such as 3,4,5.")
+    return dataclasses.replace(config, **parsed)  # type: ignore[type-var]
+
+
+def narrow(cls: type[ConfigT], source: Any) -> ConfigT:
+    """The part of a wider config that a room needs."""
+    return cls(**{item.name: getattr(source, item.name) for item in fields(cls)})  # type: ignore[arg-type]
+
+
+def from_mapping(cls: type[ConfigT], values: Mapping[str, Any], origin: str) -> ConfigT:
+    """A config from TOML or JSON keys (`-` and `_` alike); `origin` names the file in messages."""
+    known = {item.name for item in fields(cls)}  # type: ignore[arg-type]
+    given = {key.replace("-", "_"): value for key, value in values.items()}
+    for key in given.keys() - known:
+        close = difflib.get_close_matches(key, known, 1)
+        hint = f"; did you mean {close[0]}?" if close else f". Known: {', '.join(sorted(known))}."
+        raise DomainGateError(f"{origin} sets {key}, which is no option{hint}")
+    return validate(cls(**{key: parse(cls, key, value) for key, value in given.items()}))
+
+
+def read_toml(path: Path) -> dict[str, Any]:
+    """The keys of a TOML file."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DomainGateError(f"Cannot read {path}: {error.strerror}. Give --config a TOML file.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise DomainGateError(f"{path} is not TOML: {error}.") from None
+
+
+def to_json(config: Any) -> dict[str, Any]:
+    """A config as plain JSON values."""
+    return dict(json.loads(json.dumps(dataclasses.asdict(config))))

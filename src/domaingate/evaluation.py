@@ -1,0 +1,58 @@
+"""A predictor on documents whose labels are known: scores by domain, never of a text that training has seen."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from domaingate.corpora.document import Document
+from domaingate.errors import DomainGateError
+from domaingate.metrics import Score, averages, by_domain
+from domaingate.predictor import Predictor
+from domaingate.protocol import digest
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Scores by domain, and what was passed over."""
+
+    scores: Sequence[Score]
+    seen: int  # labelled texts passed over because the model was trained or chosen on them
+    unlabelled: int
+
+    def to_json(self) -> dict[str, Any]:
+        """As plain JSON values."""
+        return {
+            "domains": [asdict(score) for score in self.scores],
+            "averages": averages(self.scores),
+            "passed_over": {"seen_in_training": self.seen, "without_label": self.unlabelled},
+        }
+
+
+def evaluate(predictor: Predictor, documents: Sequence[Document]) -> Evaluation:
+    """Score every labelled text that the model was neither trained nor chosen on."""
+    labelled = [document for document in documents if document.label is not None]
+    known = {str(label) for label in predictor.labels}
+    for document in labelled:
+        if document.label not in known:
+            raise DomainGateError(
+                f"{document.source or 'A text'} has the label {document.label!r}, which training never saw; "
+                f"the model knows {_some(sorted(known))}. Map or remove such texts."
+            )
+    fresh = [document for document in labelled if digest(document.text) not in predictor.artifact.seen]
+    scores = score(predictor, fresh) if fresh else []
+    return Evaluation(scores, len(labelled) - len(fresh), len(documents) - len(labelled))
+
+
+def score(predictor: Predictor, documents: Sequence[Document]) -> list[Score]:
+    """Scores by domain of labelled documents."""
+    answers = predictor.best(predictor.outputs([document.text for document in documents]).probabilities)
+    return by_domain(
+        [str(document.label) for document in documents],
+        [str(answer) for answer in answers],
+        [document.domain for document in documents],
+        predictor.artifact.metrics["trained_on"],
+    )
+
+
+def _some(names: Sequence[str], at_most: int = 10) -> str:
+    return ", ".join(names[:at_most]) + (f" and {len(names) - at_most} more" if len(names) > at_most else "")

@@ -1,0 +1,42 @@
+"""A model over many encoded texts: probabilities, gates and representations, in the order of the texts."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from domaingate.batches import Dataset, in_order
+from domaingate.config import Inference
+from domaingate.model.base import Model
+
+FloatArray = NDArray[np.float32]
+
+_BATCH = 256
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """What a model makes of N texts."""
+
+    probabilities: FloatArray  # (N, Y)
+    gates: FloatArray  # (N, k)
+    hidden: FloatArray  # (N, h)
+
+
+def run(model: Model, data: Dataset, inference: Inference = "mean", samples: int = 100) -> Outputs:
+    """Predict every text; random ways to predict draw from torch's generator."""
+    device = next(model.parameters()).device
+    was_training = model.training
+    model.eval()
+    pieces, order = [], []
+    with torch.inference_mode():
+        for rows, batch in in_order(data, _BATCH):
+            pieces.append(model.predict(batch.to(device), inference, samples))
+            order.append(rows)
+    model.train(was_training)
+    back = np.argsort(np.concatenate(order)) if order else np.array([], dtype=np.int64)
+    log_probabilities, gates, hidden = (
+        torch.cat(column).cpu().float().numpy()[back] for column in zip(*pieces, strict=True)
+    )
+    return Outputs(np.exp(log_probabilities), gates, hidden)

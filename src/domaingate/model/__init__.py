@@ -1,0 +1,1 @@
+"""The mathematics: readers, gates, objectives and the recipes made of them. Knows no files and no text."""

@@ -1,0 +1,112 @@
+"""Files that are whole or not there: written under a temporary name, then renamed. Every fault is a sentence."""
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load, save
+from torch import Tensor
+
+from domaingate.errors import DomainGateError
+
+
+@contextmanager
+def told(action: str, path: Path) -> Iterator[None]:
+    """Turn the system's refusals into sentences: a full disk, a missing folder, no permission."""
+    try:
+        yield
+    except OSError as error:
+        raise DomainGateError(f"Cannot {action} {path}: {error.strerror or error}.") from None
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file that is complete on disk before it has its name."""
+    with told("write", path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "wb") as stream:
+                stream.write(data)
+                stream.flush()
+                os.fsync(stream.fileno())
+            Path(name).replace(path)
+        finally:
+            Path(name).unlink(missing_ok=True)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write JSON that a person can read."""
+    write_bytes(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode())
+
+
+def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
+    """Write tensors as safetensors."""
+    write_bytes(path, save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}))
+
+
+def read_json(path: Path) -> Any:
+    """Read JSON."""
+    with told("read", path):
+        text = path.read_text(encoding="utf-8", errors="replace")
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise DomainGateError(f"{path} is damaged ({error}); train the model again or restore the file.") from None
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """Read safetensors."""
+    with told("read", path):
+        data = path.read_bytes()
+    try:
+        return load(data)
+    except (SafetensorError, ValueError, KeyError) as error:
+        raise DomainGateError(f"{path} is damaged ({error}); train the model again or restore the file.") from None
+
+
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """A temporary folder that takes the place of `path` when the block ends well, and vanishes when it does not."""
+    with told("write", path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+    try:
+        yield temporary
+        with told("write", path):
+            temporary.chmod(0o777 & ~_umask())
+            _take_place(temporary, path)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _take_place(folder: Path, path: Path) -> None:
+    """Rename `folder` to `path`; what was there before goes once the new one stands."""
+    if not path.exists():
+        folder.rename(path)
+        return
+    old = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.")) / "old"
+    path.rename(old)
+    folder.rename(path)
+    shutil.rmtree(old.parent, ignore_errors=True)
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current
+
+
+def prefixed(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The same tensors under names that start with `prefix`."""
+    return {f"{prefix}.{name}": tensor for name, tensor in tensors.items()}
+
+
+def under(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors that `prefixed` put under `prefix`, with their own names."""
+    return {name[len(prefix) + 1 :]: tensor for name, tensor in tensors.items() if name.startswith(f"{prefix}.")}

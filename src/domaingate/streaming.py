@@ -1,0 +1,70 @@
+"""Predictions for rows as they arrive: in the order of the input, bad rows among them, none lost."""
+
+import queue
+import threading
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from domaingate.corpora import BadRow, Document
+from domaingate.predictor import Predictor
+
+_AT_ONCE = 512  # rows predicted together when they arrive faster than they are predicted
+_END = object()
+
+
+def predictions(predictor: Predictor, rows: Iterable[Document | BadRow]) -> Iterator[dict[str, Any]]:
+    """One dictionary a row: `label`, `probabilities`, `gates`, or `error` for a row that cannot be read."""
+    for group in _as_they_come(rows):
+        documents = [row for row in group if isinstance(row, Document)]
+        answers = iter(_answers(predictor, documents) if documents else [])
+        for row in group:
+            yield {"error": row.problem} if isinstance(row, BadRow) else next(answers)
+
+
+def _answers(predictor: Predictor, documents: list[Document]) -> list[dict[str, Any]]:
+    outputs = predictor.outputs([document.text for document in documents])
+    names = [str(label) for label in predictor.labels]
+    return [
+        {
+            "label": label,
+            "probabilities": dict(zip(names, _rounded(probabilities), strict=True)),
+            "gates": _rounded(gates),
+        }
+        for label, probabilities, gates in zip(
+            predictor.best(outputs.probabilities),
+            outputs.probabilities.tolist(),
+            outputs.gates.tolist(),
+            strict=True,
+        )
+    ]
+
+
+def _rounded(numbers: list[float]) -> list[float]:
+    return [round(number, 6) for number in numbers]
+
+
+def _as_they_come(rows: Iterable[Document | BadRow]) -> Iterator[list[Document | BadRow]]:
+    """Groups of rows: at least one, more where more are waiting, so a slow stream is answered line by line."""
+    waiting: queue.Queue[Any] = queue.Queue(maxsize=2 * _AT_ONCE)
+    threading.Thread(target=_pour, args=(rows, waiting), daemon=True).start()
+    ended = False
+    while not ended:
+        group = [waiting.get()]
+        while len(group) < _AT_ONCE and not waiting.empty():
+            group.append(waiting.get())
+        ended = group[-1] is _END or isinstance(group[-1], BaseException)
+        end = group.pop() if ended else None
+        if group:
+            yield group
+        if isinstance(end, BaseException):
+            raise end
+
+
+def _pour(rows: Iterable[Document | BadRow], waiting: "queue.Queue[Any]") -> None:
+    """Read in a thread of its own; what goes wrong there is raised where the rows are used."""
+    try:
+        for row in rows:
+            waiting.put(row)
+        waiting.put(_END)
+    except BaseException as error:
+        waiting.put(error)

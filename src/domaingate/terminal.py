@@ -1,0 +1,130 @@
+"""What a person sees on the terminal: tables on standard output, progress and notes on standard error."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+from rich.table import Table
+
+from domaingate.corpora import Count
+from domaingate.experiment import Prepared
+from domaingate.training import Record
+
+out = Console(soft_wrap=True, highlight=False, markup=False)
+notes = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
+
+
+class FitBar:
+    """An observer that draws a bar with the named terms, and leaves a line for every epoch."""
+
+    def __init__(self) -> None:
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed}/{task.total}"),
+            TextColumn("{task.fields[terms]}"),
+            TimeRemainingColumn(),
+        )
+        self._bar = Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal)
+        self._task = self._bar.add_task("", total=None, terms="")
+
+    def __enter__(self) -> "FitBar":
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def step(self, epoch: int, done: int, steps: int, terms: Mapping[str, float]) -> None:
+        """Move the bar."""
+        self._bar.update(self._task, description=f"epoch {epoch}", completed=done, total=steps, terms=told_terms(terms))
+
+    def epoch(self, record: Record) -> None:
+        """Leave a line."""
+        dev = "".join(
+            f"  {part} {record[part]['accuracy']:.3f}" for part in ("source-dev", "target-dev") if part in record
+        )
+        kept = "  kept" if record["kept"] else ""
+        notes.print(f"epoch {record['epoch']:>2}  {record['seconds']:6.1f} s  {told_terms(record['terms'])}{dev}{kept}")
+
+
+def told_run(prepared: Prepared, corpus: str) -> str:
+    """What is about to be trained, on what."""
+    parts, config = prepared.parts, prepared.config
+    name = config.model if config.model != "csda" else f"csda-{config.gate}"
+    known = sum(document.domain is not None for document in parts.train)
+    labelled = sum(document.label is not None for document in parts.train)
+    unseen = len({document.domain for document in parts.target_dev + parts.target_test})
+    sizes = prepared.parameters
+    return (
+        f"{name} on {corpus}: {len(parts.train):,} training texts ({labelled:,} with a label, {known:,} with one of "
+        f"{len(prepared.domains)} domains), {len(prepared.labels)} labels, {unseen} held-out domains\n"
+        f"source-dev {len(parts.source_dev):,}, target-dev {len(parts.target_dev):,}, test {len(parts.test):,} texts; "
+        f"{sizes['total']:,} parameters, {sizes['without_embedding']:,} without the token embedding"
+    )
+
+
+def told_terms(terms: Mapping[str, float]) -> str:
+    """The named terms in a line."""
+    return "  ".join(f"{name} {value:.4f}" for name, value in terms.items())
+
+
+def download_bar(name: str) -> tuple[Progress, Callable[[int, int | None], None]]:
+    """A bar for a download, and the function that moves it."""
+    columns = (TextColumn(name), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal)
+    task = bar.add_task(name, total=None)
+    return bar, lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], footer: int = 0) -> None:
+    """Print a table: the first column to the left, numbers to the right; the last `footer` rows below a line."""
+    drawn = Table(title=title, title_justify="left")
+    for number, column in enumerate(columns):
+        drawn.add_column(column, justify="right" if number else "left")
+    for number, row in enumerate(rows):
+        drawn.add_row(*map(str, row), end_section=number == len(rows) - footer - 1)
+    out.print(drawn)
+
+
+def score_table(title: str, scores: Mapping[str, Any]) -> None:
+    """Scores by domain and their averages, as `metrics.json` and `evaluate --json` hold them."""
+    rows = [
+        [one["domain"], "unseen" if one["unseen"] else "training", *_numbers(one)] for one in scores["domains"]
+    ]  # fmt: skip
+    means = [[f"mean of {name}", f"{one['domains']}", *_numbers(one)] for name, one in scores["averages"].items()]
+    if len(scores["averages"]) == 2:
+        means = means[:1]  # all domains are the same group as the one that there is
+    table(title, ["domain", "", "texts", "accuracy", "macro-F1", "majority"], rows + means, len(means))
+
+
+def _numbers(score: Mapping[str, Any]) -> list[str]:
+    shares = [f"{100 * score[name]:.1f}" for name in ("accuracy", "macro_f1", "majority")]
+    return [f"{score['texts']:,}", *shares]
+
+
+def count_table(name: str, counts: Sequence[Count]) -> None:
+    """Documents by domain and label, as a cross table where the labels are few."""
+    labels = list(
+        dict.fromkeys(
+            count.label for count in sorted(counts, key=lambda count: (count.label is None, str(count.label)))
+        )
+    )
+    domains = list(dict.fromkeys(count.domain for count in counts))
+    of = {(count.domain, count.label): count.documents for count in counts}
+    total = [sum(of.get((domain, label), 0) for label in labels) for domain in domains]
+    if len(labels) > 6:
+        rows = [
+            [domain or "(unknown)", sum((domain, label) in of for label in labels), f"{number:,}"]
+            for domain, number in zip(domains, total, strict=True)
+        ]
+        table(name, ["domain", "labels", "texts"], [*rows, ["all", len(labels), f"{sum(total):,}"]], 1)
+        return
+    rows = [
+        [domain or "(unknown)", *(f"{of.get((domain, label), 0):,}" for label in labels), f"{number:,}"]
+        for domain, number in zip(domains, total, strict=True)
+    ]
+    columns = [f"{sum(of.get((domain, label), 0) for domain in domains):,}" for label in labels]
+    heads = ["domain", *(label or "(no label)" for label in labels), "texts"]
+    table(name, heads, [*rows, ["all", *columns, f"{sum(total):,}"]], 1)
