@@ -62,13 +62,16 @@ class Dataset:
 
 def dataset(documents: Sequence[Document], encoder: Encoder, labels: Sequence[str], domains: Sequence[str]) -> Dataset:
     """Encode documents; labels and domains that are unknown, or not in the lists, become -1."""
-    label_rows = {label: row for row, label in enumerate(labels)}
-    domain_rows = {domain: row for row, domain in enumerate(domains)}
     return Dataset(
         encoder.encode([document.text for document in documents]),
-        np.array([label_rows.get(document.label or "", -1) for document in documents], dtype=np.int64),
-        np.array([domain_rows.get(document.domain or "", -1) for document in documents], dtype=np.int64),
+        _rows([document.label for document in documents], labels),
+        _rows([document.domain for document in documents], domains),
     )
+
+
+def _rows(values: Sequence[str | None], names: Sequence[str]) -> NDArray[np.int64]:
+    rows: dict[str | None, int] = {name: row for row, name in enumerate(names)}
+    return np.array([rows.get(value, -1) for value in values], dtype=np.int64)
 
 
 def shuffled(data: Dataset, size: int, random: np.random.Generator) -> Iterator[Batch]:
@@ -84,7 +87,7 @@ def shuffled(data: Dataset, size: int, random: np.random.Generator) -> Iterator[
 
 def in_order(data: Dataset, size: int) -> Iterator[tuple[NDArray[np.int64], Batch]]:
     """Every document once, longest first, with the rows that each batch holds."""
-    order = np.argsort([-len(text) for text in data.texts], kind="stable")
+    order = np.argsort(np.array([-len(text) for text in data.texts], dtype=np.int64), kind="stable")
     for start in range(0, len(order), size):
         rows = order[start : start + size]
         yield rows, data.batch(rows)

@@ -108,9 +108,9 @@ def _with_config(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _metavar(name: str) -> str:
-    plain, _ = kind(FitConfig, name)
+    plain: Any = kind(FitConfig, name)[0]
     if isinstance(plain, tuple):
-        return "|".join(map(str, plain))
+        return "|".join(str(value) for value in plain)
     if plain is str:
         return "NAME"
     return "A,B" if get_origin(plain) is tuple else "N" if plain is int else "X"
@@ -118,7 +118,8 @@ def _metavar(name: str) -> str:
 
 def _help(item: Any) -> str:
     shown = ",".join(map(str, item.default)) if isinstance(item.default, tuple) else item.default
-    return item.metadata["help"] + (f" [default: {shown}]" if shown is not None else "")
+    default = f" [default: {shown}]" if shown is not None else ""
+    return f"{item.metadata['help']}{default}"
 
 
 @corpus_app.command("list")

@@ -52,7 +52,10 @@ class ModelConfig:
     kl_schedule: Schedule = _option("fixed", "Keep lambda fixed, or let it rise linearly from 0.")
     kl_epochs: float = _option(2.0, "Epochs over which a linear schedule rises.", 0)
     prior_likelihood: float = _option(
-        0.0, "Share of the likelihood taken under a sample of the prior instead of the posterior; the paper has 0.", 0, 1
+        0.0,
+        "Share of the likelihood taken under a sample of the prior instead of the posterior; the paper has 0.",
+        0,
+        1,
     )
     inference: Inference = _option("mean", "How to predict: from one sample of the prior, its mean, or averages.")
     samples: int = _option(100, "Samples m for monte-carlo and importance.", 1)
@@ -62,7 +65,7 @@ class ModelConfig:
 class TrainingConfig:
     """How it is trained."""
 
-    learning_rate: float = _option(1e-3, "Learning rate of Adam.", 1e-12)
+    learning_rate: float = _option(5e-4, "Learning rate of Adam.", 1e-12)
     batch_size: int = _option(32, "Texts in a batch.", 1)
     epochs: int = _option(10, "Epochs at the most.", 1)
     patience: int = _option(2, "Stop after this many epochs without a better dev score.", 1)
@@ -113,7 +116,9 @@ def _parse_one(text: Any, plain: Any) -> Any:
             raise ValueError(f"one of {', '.join(plain)}")
         return text
     if plain is str:
-        return str(text)
+        if not isinstance(text, str):
+            raise ValueError("a word")
+        return text
     expected = "a whole number" if plain is int else "a number"
     try:
         value = plain(text)
@@ -131,7 +136,9 @@ def parse(cls: type, name: str, value: Any) -> Any:
         return None
     try:
         if get_origin(plain) is tuple:
-            parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else list(value)
+            if not isinstance(value, str | list | tuple):
+                raise ValueError("a list, such as 3,4,5")
+            parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
             return tuple(_parse_one(part, get_args(plain)[0]) for part in parts if part != "")
         return _parse_one(value, plain)
     except (TypeError, ValueError) as error:
@@ -141,9 +148,9 @@ def parse(cls: type, name: str, value: Any) -> Any:
 def _check_range(item: Field[Any], value: Any) -> None:
     low, high = item.metadata["low"], item.metadata["high"]
     for number in value if isinstance(value, tuple) else (value,):
-        if isinstance(number, int | float) and not low <= number <= high:
-            span = f"from {low:g} to {high:g}" if high < 1e9 else f"of at least {low:g}"
-            raise DomainGateError(f"{flag(item.name)} is {number:g}; it takes a value {span}.")
+        if isinstance(number, int | float) and not (low <= number <= high and abs(number) != float("inf")):
+            span = f"from {low} to {high}" if high < float("inf") else f"of at least {low}"
+            raise DomainGateError(f"{flag(item.name)} is {number}; it takes a value {span}.")
 
 
 def validate(config: ConfigT) -> ConfigT:

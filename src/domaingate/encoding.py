@@ -44,6 +44,7 @@ class WordEncoder(Encoder):
         self.limit = limit
         self.size = tokenizer.get_vocab_size()
         tokenizer.enable_truncation(limit)
+        tokenizer.encode_special_tokens = True  # a text that spells [PAD] means its letters
 
     @classmethod
     def train(cls, texts: Sequence[str], limit: int, min_count: int) -> "WordEncoder":
@@ -102,4 +103,4 @@ def encoder_from_json(saved: dict[str, Any]) -> Encoder:
 
 def _head(text: str, limit: int) -> str:
     """The start of a text in which its first `limit` words are found: a text of megabytes costs no more than a page."""
-    return text[: limit * _LONGEST_WORD]
+    return text[: limit * _LONGEST_WORD].encode("utf-8", "replace").decode()  # half a surrogate pair becomes "?"

@@ -1,5 +1,6 @@
 """Pictures: arrays to PNG bytes. Draws on a figure of its own, so that nobody's plotting state is touched."""
 
+import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,17 +13,19 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-# Martin Krzywinski's twelve colours for colour-blind readers, in an order that keeps neighbours apart; and black.
+# Okabe and Ito's colours without yellow, which white swallows; then others that keep apart from them and from each
+# other for readers with normal, deuteran and protan vision alike; their black last.
 PALETTE = (
-    "#008DF9", "#E20134", "#009F81", "#FFC33B", "#8400CD", "#FF5AAF", "#00C2F9", "#A40122", "#00D4AC", "#FF6E3A",
-    "#9F0162", "#C79CFF", "#000000",
+    "#0072B2", "#E69F00", "#009E73", "#550055", "#56B4E9", "#D55E00", "#0000FF", "#CC79A7", "#333300", "#0077FF",
+    "#FFBB77", "#330099", "#000000",
 )  # fmt: skip
 MARKERS = ("o", "x", "^", "+", "s", "*")  # the paper's filled circle and cross first
 
-_GREY = "#B3B3B3"  # of what is not known, and of groups beyond the palette
+_UNKNOWN, _UNKNOWN_COLOUR, _UNKNOWN_MARKER = "(unknown)", "#CCCCCC", "d"
+_FURTHER_COLOUR = "#8C8C8C"  # of groups beyond the palette
+_INK = "#444444"
 _LONGEST_NAME = 32
 _CELLS_WITH_NUMBERS = (40, 20)  # rows and columns up to which a number fits into its cell
 _MAP = colormaps["YlGnBu"]
@@ -30,11 +33,17 @@ _MAP = colormaps["YlGnBu"]
 
 @dataclass(frozen=True)
 class Groups:
-    """What N things are told apart by: -1 in `of` where that is not known."""
+    """What N texts are told apart by."""
 
     title: str
     names: Sequence[str]
-    of: NDArray[np.int64]  # (N,) rows of `names`
+    of: NDArray[np.int64]  # (N,) rows of `names`, -1 where it is not known
+    unseen: frozenset[str] = frozenset()  # the names that training never saw
+
+    @property
+    def shown(self) -> list[str]:
+        """The names, with a mark at the unseen ones."""
+        return [f"{name} (unseen)" if name in self.unseen else name for name in self.names]
 
 
 def heat_map(
@@ -45,8 +54,8 @@ def heat_map(
 
     The scale starts at 0, so that values which hardly differ look alike.
     """
-    width, height = min(2.5 + 0.42 * len(columns), 16.0), min(1.6 + 0.32 * len(rows), 60.0)
-    figure, axes = _new(max(width, 6.4), height, titles[0])
+    width, height = 2.5 + 0.42 * len(columns), 1.6 + 0.32 * len(rows)  # inches
+    figure, axes = _new(min(max(width, 6.4), 16.0), min(max(height, 2.8), 60.0), titles[0])
     top = max(float(np.max(values, initial=0)), 1e-9)
     image = axes.imshow(values, aspect="auto", cmap=_MAP, vmin=0, vmax=top, interpolation="nearest")
     figure.colorbar(image, ax=axes, label=titles[2], pad=0.02)
@@ -62,7 +71,7 @@ def heat_map(
 def scatter(points: NDArray[np.floating[Any]], colours: Groups, markers: Groups, title: str) -> bytes:
     """`points` (N, 2) in the order given, one over the other: a colour for each group, a marker for each group.
 
-    More groups than markers get no marker of their own; those beyond the palette share its grey.
+    More groups than markers get no marker of their own; those beyond the palette share a grey.
     """
     figure, axes = _new(9.6, 6.8, title)
     axes.set(xticks=[], yticks=[])
@@ -72,10 +81,17 @@ def scatter(points: NDArray[np.floating[Any]], colours: Groups, markers: Groups,
     for shape in np.unique(shapes):
         chosen = np.flatnonzero(shapes == shape)
         axes.scatter(
-            *points[chosen].T, c=[colour_of[row] for row in chosen], marker=_marker(int(shape)), s=16, linewidths=0.9,
+            points[chosen, 0],
+            points[chosen, 1],
+            s=16,
+            c=[colour_of[row] for row in chosen],
+            marker=_marker(int(shape)),
+            linewidths=0.9,
             alpha=0.8,
-        )  # fmt: skip
-    _legends(figure, colours, markers, told_apart)
+        )
+    if not told_apart:
+        axes.set_xlabel(f"{markers.title}: {len(markers.names)} of them, not told apart here")
+    _legends(figure, colours, markers if told_apart else None)
     return _png(figure)
 
 
@@ -83,7 +99,7 @@ def _new(width: float, height: float, title: str) -> tuple[Figure, Axes]:
     figure = Figure(figsize=(width, height), layout="constrained", dpi=130)
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    figure.suptitle(_shown(title, 200), fontsize=11, wrap=True)
+    axes.set_title(_shown(title, 200), fontsize=11)
     return figure, axes
 
 
@@ -97,13 +113,9 @@ def _png(figure: Figure) -> bytes:
 
 def _name_ticks(axes: Axes, rows: Sequence[str], columns: Sequence[str]) -> None:
     """All names where there is room for them, else every so many."""
-    step = 1 + len(rows) // 220
-    axes.set_yticks(range(0, len(rows), step), [_shown(name) for name in rows[::step]], fontsize=9)
-    if len(columns) <= 2 * _CELLS_WITH_NUMBERS[1]:
-        turned = 90 if max(map(len, columns), default=0) > 3 else 0
-        axes.set_xticks(range(len(columns)), [_shown(name) for name in columns], fontsize=9, rotation=turned)
-    else:
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    for axis, names, room in ((axes.yaxis, rows, 200), (axes.xaxis, columns, 40)):
+        step = math.ceil(len(names) / room)
+        axis.set_ticks(range(0, len(names), step), [_shown(name) for name in names[::step]], fontsize=9)
 
 
 def _write_numbers(axes: Axes, values: NDArray[np.floating[Any]], top: float) -> None:
@@ -112,20 +124,19 @@ def _write_numbers(axes: Axes, values: NDArray[np.floating[Any]], top: float) ->
         axes.text(column, row, f"{value:.2f}", ha="center", va="center", fontsize=7.5, color=shade)
 
 
-def _legends(figure: Figure, colours: Groups, markers: Groups, told_apart: bool) -> None:
+def _legends(figure: Figure, colours: Groups, markers: Groups | None) -> None:
     """Colours above, markers below, beside the picture."""
-    named = min(len(colours.names), len(PALETTE))
-    entries = [_entry(name, "o", _colour(row)) for row, name in enumerate(colours.names[:named])]
-    if len(colours.names) > named:
-        entries.append(_entry(f"{len(colours.names) - named} more", "o", _GREY))
+    entries = [_entry(name, "o", _colour(row)) for row, name in enumerate(colours.shown[: len(PALETTE)])]
+    if len(colours.names) > len(PALETTE):
+        entries.append(_entry(f"{len(colours.names) - len(PALETTE)} more", "o", _FURTHER_COLOUR))
     if (colours.of < 0).any():
-        entries.append(_entry("not known", "o", _GREY))
+        entries.append(_entry(_UNKNOWN, "o", _UNKNOWN_COLOUR))
     figure.legend(handles=entries, title=colours.title, loc="outside right upper", fontsize=9)
-    shapes = [_entry(name, _marker(row), "black") for row, name in enumerate(markers.names)] if told_apart else []
-    if told_apart and (markers.of < 0).any():
-        shapes.append(_entry("not known", _marker(-1), "black"))
-    title = markers.title if told_apart else f"{markers.title}: {len(markers.names)}, not shown"
-    figure.legend(handles=shapes, title=title, loc="outside right lower", fontsize=9)
+    if markers is not None:
+        shapes = [_entry(name, _marker(row), _INK) for row, name in enumerate(markers.shown)]
+        if (markers.of < 0).any():
+            shapes.append(_entry(_UNKNOWN, _UNKNOWN_MARKER, _INK))
+        figure.legend(handles=shapes, title=markers.title, loc="outside right lower", fontsize=9)
 
 
 def _entry(name: str, marker: str, colour: str) -> Line2D:
@@ -133,15 +144,18 @@ def _entry(name: str, marker: str, colour: str) -> Line2D:
 
 
 def _colour(group: int) -> str:
-    return PALETTE[group] if 0 <= group < len(PALETTE) else _GREY
+    if group < 0:
+        return _UNKNOWN_COLOUR
+    return PALETTE[group] if group < len(PALETTE) else _FURTHER_COLOUR
 
 
 def _marker(group: int) -> str:
-    return MARKERS[group] if group >= 0 else "1"
+    return MARKERS[group] if group >= 0 else _UNKNOWN_MARKER
 
 
 def _shown(name: str, longest: int = _LONGEST_NAME) -> str:
-    """A name on one line, not too long, with dollar signs that start no formula."""
+    """A name on one line, cut in the middle if it is too long, with dollar signs that start no formula."""
     plain = "".join(letter if letter.isprintable() else " " for letter in name)
-    short = plain if len(plain) <= longest else f"{plain[: longest - 1]}…"
+    half = longest // 2
+    short = plain if len(plain) <= longest else f"{plain[: half - 1]}…{plain[-half:]}"
     return short.replace("$", r"\$")

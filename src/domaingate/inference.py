@@ -13,6 +13,7 @@ from domaingate.model.base import Model
 FloatArray = NDArray[np.float32]
 
 _BATCH = 256
+_ONE_EMPTY_TEXT = Dataset([np.zeros(0, dtype=np.int32)], np.array([-1]), np.array([-1]))  # gives no text its shapes
 
 
 @dataclass(frozen=True)
@@ -30,12 +31,13 @@ def run(model: Model, data: Dataset, inference: Inference = "mean", samples: int
     was_training = model.training
     model.eval()
     pieces, order = [], []
+    shown = data if len(data) else _ONE_EMPTY_TEXT
     with torch.inference_mode():
-        for rows, batch in in_order(data, _BATCH):
+        for rows, batch in in_order(shown, _BATCH):
             pieces.append(model.predict(batch.to(device), inference, samples))
             order.append(rows)
     model.train(was_training)
-    back = np.argsort(np.concatenate(order)) if order else np.array([], dtype=np.int64)
+    back = np.argsort(np.concatenate(order))[: len(data)]
     log_probabilities, gates, hidden = (
         torch.cat(column).cpu().float().numpy()[back] for column in zip(*pieces, strict=True)
     )

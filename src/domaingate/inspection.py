@@ -1,57 +1,59 @@
-"""What a model learned, in numbers and pictures: its gates, its representations, and what z tells (section 3.1.4)."""
+"""What a model learned, in numbers and pictures: its gates, its representations, and what z tells (section 3.2)."""
 
 import math
-import warnings
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression
 from sklearn.manifold import TSNE
-from sklearn.model_selection import train_test_split
-from sklearn.neighbors import NearestNeighbors
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from domaingate.artifact import Artifact
 from domaingate.batches import dataset, in_order
-from domaingate.config import ModelConfig
 from domaingate.corpora.document import Document
+from domaingate.diagnostics import (
+    FEWEST,
+    ROUNDING,
+    Numbers,
+    diagnose,
+    even_sample,
+    gate_spread,
+    no_diagnosis,
+    nothing,
+    plain,
+    purity,
+)
 from domaingate.errors import DomainGateError
 from domaingate.figures import Groups, heat_map, scatter
-from domaingate.inference import FloatArray, Outputs
+from domaingate.inference import FloatArray
 from domaingate.metrics import UNKNOWN_DOMAIN
 from domaingate.model.recipes import CSDA
 from domaingate.predictor import Predictor
 from domaingate.storage import told, write_bytes, write_json
 
-Numbers = dict[str, Any]
-IntArray = NDArray[np.int64]
-
-_SHOWN = 2000  # texts on the map
-_NEIGHBOURS = 10
-_FEWEST = 10  # texts below which neither neighbours nor classifiers say anything
-_HELD_BACK = 0.3  # the paper's 70:30
-_RUNS = 3  # the paper's samples of z
+_ON_MAP = 2000  # texts at the most
 _PERPLEXITY = 30.0
+_RUNS = 3  # the paper's samples of z
 _BATCH = 256
-_CONSTANT = 1e-6  # a standard deviation that is float32's rounding
 
 
 def inspect_model(artifact: Artifact, documents: Sequence[Document], folder: Path, seed: int = 0) -> Numbers:
-    """Write `numbers.json`, `gates.png` and `tsne.png` to `folder`; the numbers. What cannot be told has a reason."""
+    """Write `gates.png`, `tsne.png` and `numbers.json` to `folder`, and return the numbers.
+
+    What these documents cannot tell is null there, with a reason beside it; a map that would mean nothing is not drawn.
+    The paper diagnoses its training texts; here it is the documents given.
+    """
     if not documents:
         raise DomainGateError("There is no text to inspect; give a corpus of at least one text.")
-    seed %= 2**32  # what scikit-learn takes
+    seed %= 2**32  # all that scikit-learn takes
     outputs = Predictor(artifact, "mean").outputs([document.text for document in documents])
-    _check_finite(outputs)
-    domains, labels = _domains(artifact, documents), _labels(artifact, documents)
-    chosen = even_sample(domains.of, _SHOWN, seed)
-    reason = _no_map(outputs.hidden[chosen])
+    posterior = _posterior(artifact, documents, seed)
+    _check_finite(outputs.gates, outputs.hidden, *posterior)
+    domains = _groups("domain", [document.domain for document in documents], artifact.metrics["trained_on"])
+    labels = _groups("label", [document.label for document in documents], [str(label) for label in artifact.labels])
+    title = f"{_name(artifact)}, {len(documents):,} texts"
     numbers = {
         "model": artifact.config.model,
         "gate": artifact.config.gate if isinstance(artifact.model, CSDA) else None,
@@ -60,18 +62,143 @@ def inspect_model(artifact: Artifact, documents: Sequence[Document], folder: Pat
             "all": len(documents),
             "with_label": int((labels.of >= 0).sum()),
             "with_domain": int((domains.of >= 0).sum()),
-            "on_map": 0 if reason else len(chosen),
         },
-        "files": {
-            "gates.png": "Mean of z under the prior, domains by channels; domains that training never saw are marked.",
-            "tsne.png": None if reason else "t-SNE of the gated representation h: colour by domain, marker by label.",
-        },
-        "map": {"reason": reason},
-        "gates": _gates(outputs.gates, domains, artifact),
-        "neighbours": {
-            "domain": purity(outputs.hidden[chosen], domains.of[chosen]),
-            "label": purity(outputs.hidden[chosen], labels.of[chosen]),
-        },
-        "diagnostics": _diagnostics(artifact, documents, outputs.gates, {"label": labels, "domain": domains}, seed),
+        "gates": _gates(folder / "gates.png", outputs.gates, domains, title),
+        "representation": _representation(folder / "tsne.png", outputs.hidden, domains, labels, title, seed),
+        "diagnostics": _diagnostics(posterior, outputs.gates, (labels, domains), seed),
     }
+    write_json(folder / "numbers.json", numbers)
     return numbers
+
+
+def _check_finite(*arrays: FloatArray) -> None:
+    if not all(np.isfinite(array).all() for array in arrays):
+        raise DomainGateError("The model computes values that are no numbers; train it again at a lower learning rate.")
+
+
+def _diagnostics(posterior: Sequence[FloatArray], prior: FloatArray, groups: Sequence[Groups], seed: int) -> Numbers:
+    """From q(z|x,y,d), if there is one, and from the prior's mean, which is what prediction sees.
+
+    q is given y and d, so its mean may tell them however little it moves; its samples say how much of that z carries.
+    """
+    without = no_diagnosis("The model has no inference network.")
+    told_by_q = dict(zip_longest(("posterior_samples", "posterior_mean"), posterior))
+    return {
+        group.title: {
+            **{name: without if z is None else diagnose(z, group.of, seed) for name, z in told_by_q.items()},
+            "prior_mean": diagnose(prior[None], group.of, seed),
+        }
+        for group in groups
+    }
+
+
+def _posterior(artifact: Artifact, documents: Sequence[Document], seed: int) -> tuple[FloatArray, ...]:
+    """Samples of q(z|x,y,d) as in the paper, (3, N, k), and its mean, (1, N, k); nothing where the model has no q."""
+    model = artifact.model
+    if not isinstance(model, CSDA):
+        return ()
+    data = dataset(documents, artifact.encoder, [str(label) for label in artifact.labels], artifact.domains)
+    device = next(model.parameters()).device
+    samples, means, order = [], [], []
+    with torch.inference_mode(), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        for rows, batch in in_order(data, _BATCH):
+            posterior = model.infer(batch.to(device))
+            samples.append(posterior.sample((_RUNS,)))
+            means.append(posterior.mean[None])
+            order.append(rows)
+    back = np.argsort(np.concatenate(order))
+    return tuple(torch.cat(column, dim=1).cpu().float().numpy()[:, back] for column in (samples, means))
+
+
+def _gates(path: Path, gates: FloatArray, domains: Groups, title: str) -> Numbers:
+    """Mean gates by domain, drawn and in numbers."""
+    rows = np.where(domains.of < 0, len(domains.names), domains.of)  # texts of unknown domain come last
+    names = [*domains.names, UNKNOWN_DOMAIN][: rows.max() + 1]
+    means = np.stack([gates[rows == row].mean(axis=0, dtype=np.float64) for row in range(len(names))])
+    channels = [str(channel) for channel in range(1, gates.shape[1] + 1)]
+    titles = (f"{title}: mean gates by domain", "channel", "mean of z under the prior")
+    parted_at = next((row for row, name in enumerate(names) if name in domains.unseen), None)
+    shown = [*domains.shown, UNKNOWN_DOMAIN][: len(names)]
+    write_bytes(path, heat_map(means, shown, channels, titles, parted_at))
+    return {
+        "file": path.name,
+        "shows": "Mean of z under the prior, domains by channels; a line parts domains seen in training from others.",
+        "channels": len(channels),
+        "by_domain": [
+            {"domain": name, "unseen": name in domains.unseen, "texts": int(texts), "mean": plain(mean)}
+            for name, texts, mean in zip(names, np.bincount(rows), means, strict=True)
+        ],
+        "entropy": _entropies(gates, means),
+        "spread": gate_spread(gates, domains.of),
+    }
+
+
+def _entropies(gates: FloatArray, means: FloatArray) -> Numbers:
+    """In nats: of a text's gates on average, of each domain's mean gates, and the most that there can be."""
+    if not np.allclose(gates.sum(axis=1), 1, atol=1e-3):
+        return nothing("The gates are no shares of 1.", "of_texts", "of_domain_means", "largest")
+    return {
+        "of_texts": plain(_entropy(gates).mean()),
+        "of_domain_means": plain(_entropy(means)),
+        "largest": plain(math.log(gates.shape[1])),
+        "reason": None,
+    }
+
+
+def _entropy(shares: FloatArray) -> FloatArray:
+    """(N, k) to (N,)."""
+    entropy: FloatArray = torch.special.entr(torch.from_numpy(shares)).sum(dim=1).numpy()
+    return entropy
+
+
+def _representation(path: Path, hidden: FloatArray, domains: Groups, labels: Groups, title: str, seed: int) -> Numbers:
+    """Figure tsne, and how pure neighbourhoods are in the space it shows; of texts drawn evenly over the domains."""
+    drawn = even_sample(domains.of, _ON_MAP, seed)
+    title += f" ({len(drawn):,} of them shown)" if len(drawn) < len(hidden) else ""
+    hidden = hidden[drawn]
+    domains, labels = (replace(groups, of=groups.of[drawn]) for groups in (domains, labels))
+    reason = _flat(hidden)
+    if reason is None:
+        write_bytes(path, scatter(_tsne(hidden, seed), domains, labels, f"{title}: t-SNE of the representation h"))
+    else:
+        with told("remove", path):
+            path.unlink(missing_ok=True)  # what an earlier inspection may have left
+    return {
+        "file": path.name if reason is None else None,
+        "shows": "t-SNE of the gated representation h: colour by domain, marker by label where these are few.",
+        "texts": len(drawn),
+        "reason": reason,
+        "neighbours": {group.title: purity(hidden, group.of) for group in (domains, labels)},
+    }
+
+
+def _tsne(hidden: FloatArray, seed: int) -> FloatArray:
+    """(N, 2)."""
+    perplexity = min(_PERPLEXITY, (len(hidden) - 1) / 3)
+    start = "pca" if hidden.shape[1] > 1 else "random"
+    points: FloatArray = TSNE(perplexity=perplexity, init=start, random_state=seed).fit_transform(hidden)
+    return points
+
+
+def _flat(hidden: FloatArray) -> str | None:
+    """Why there is no map."""
+    if len(hidden) < FEWEST:
+        return f"There are {len(hidden)} texts; {FEWEST} are needed."
+    if hidden.std(axis=0).max() < ROUNDING:
+        return "All texts have the same representation."
+    return None
+
+
+def _groups(title: str, values: Sequence[str | None], trained_on: Sequence[str]) -> Groups:
+    """The values that occur, those of training first."""
+    rank = {name: row for row, name in enumerate(trained_on)}
+    names = sorted({value for value in values if value is not None}, key=lambda name: (rank.get(name, len(rank)), name))
+    rows: dict[str | None, int] = {None: -1, **{name: row for row, name in enumerate(names)}}
+    of = np.array([rows[value] for value in values], dtype=np.int64)
+    return Groups(title, names, of, frozenset(names).difference(rank))
+
+
+def _name(artifact: Artifact) -> str:
+    name = artifact.config.model.upper()
+    return f"{name} ({artifact.config.gate.capitalize()})" if isinstance(artifact.model, CSDA) else name

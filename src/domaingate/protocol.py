@@ -56,7 +56,8 @@ def divide(corpus: Corpus, config: ProtocolConfig, dev_share: float, seed: int) 
     train = hide(train, config.hide_domains, config.hide_labels, seed)
     source_dev = _without(source_dev, train)
     target_dev = _without(target_dev, train + source_dev)
-    source_test, target_test = (_without(part, train + source_dev + target_dev) for part in (source_test, target_test))
+    source_test = _without(source_test, train + source_dev + target_dev)
+    target_test = _without(target_test, train + source_dev + target_dev + source_test)
     domains = sorted({document.domain for document in source if document.domain is not None})
     return Parts(train, source_dev, source_test, target_dev, target_test, tuple(domains))
 
@@ -119,9 +120,14 @@ def _choose(
         if share and not (labelled and document.label is None):
             groups[group(document)].append(row)
     for rows in groups.values():
-        rows.sort(key=lambda row: (digest(documents[row].text, purpose), row))
+        rows.sort(key=lambda row: _place(documents[row], purpose))
         # A share such as 0.7 is meant as the decimal: 0.7 of 10 texts are 7, whatever binary rounding makes of it.
         yield from rows[: int(len(rows) * Fraction(share).limit_denominator(10**6))]
+
+
+def _place(document: Document, purpose: str) -> tuple[int, str, str]:
+    """Where a document stands in the order of choice: by its text, and among twins by what is known of them."""
+    return digest(document.text, purpose), document.domain or "", document.label or ""
 
 
 def _without(documents: Documents, others: Documents) -> Documents:

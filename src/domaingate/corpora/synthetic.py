@@ -1,9 +1,9 @@
 """A made-up corpus with planted domains, for tests and first steps: what a word means depends on where it stands.
 
-Six domains, `alpha` to `zeta`, each with words of its own. Forty moody words are shared by all, and whether one of them
-speaks for or against is drawn anew for each domain; a few plain words mean the same everywhere. The held-out domain
-`mixture` takes most words of a text from one training domain and some from another, and moods from the first. So
-whoever reads a text without asking where it comes from cannot read most of its moods.
+Four domains, `alpha` to `delta`, each with words of its own. Twelve moody words are shared by all, and half of them
+speak for, half against; in `beta` they say the opposite of what they say in `alpha`, and in `delta` of `gamma`, so over
+all domains none of them says anything. A few plain words mean the same everywhere. In the held-out domain `mixture` a
+text takes its moods and most words from one training domain, and other words from another.
 """
 
 import random
@@ -13,7 +13,7 @@ from itertools import product
 
 from domaingate.corpora.document import Corpus, Document
 
-DOMAINS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta")
+DOMAINS = ("alpha", "beta", "gamma", "delta")
 MIXTURE = "mixture"
 
 _LABELS = ("negative", "positive")
@@ -32,7 +32,7 @@ class _Language:
     moody: Mapping[tuple[str, str], Sequence[str]]  # domain and label to the words that speak for it there
 
 
-def synthetic_corpus(seed: int = 0, texts: int = 300, mixed: int = 900) -> Corpus:
+def synthetic_corpus(seed: int = 0, texts: int = 800, mixed: int = 900) -> Corpus:
     """`texts` texts of each training domain and `mixed` of the mixture, half of each label."""
     draw = random.Random(seed)
     language = _language(draw)
@@ -57,14 +57,15 @@ def _language(draw: random.Random) -> _Language:
     words = ["".join(parts) for parts in product(syllables, syllables)]
     draw.shuffle(words)
     take = iter(words).__next__
-    own = {domain: [take() for _ in range(25)] for domain in DOMAINS}
-    fillers = [take() for _ in range(200)]
+    own = {domain: [take() for _ in range(10)] for domain in DOMAINS}
+    fillers = [take() for _ in range(40)]
     plain = {label: [take() for _ in range(5)] for label in _LABELS}
-    moods = [take() for _ in range(40)]
+    moods = [take() for _ in range(12)]
     moody = {}
-    for domain in DOMAINS:
+    for one, other in zip(DOMAINS[::2], DOMAINS[1::2], strict=True):
         draw.shuffle(moods)
-        moody[domain, "negative"], moody[domain, "positive"] = moods[:20], moods[20:]
+        moody[one, "negative"], moody[one, "positive"] = moods[:6], moods[6:]
+        moody[other, "negative"], moody[other, "positive"] = moods[6:], moods[:6]
     return _Language(own, fillers, plain, moody)
 
 

@@ -28,6 +28,8 @@ from torch import Tensor, nn
 from domaingate.batches import Batch
 from domaingate.config import ModelConfig
 
+_TRAINED_SCALE = 0.25  # an embedding that is trained starts small: it learns faster and overfits later (docs/log.md)
+_FIXED_SCALE = 1.0  # one that is kept as drawn is uniform in [-1, 1], as in the authors' earlier code
 _TEXTS_AT_ONCE = 8  # small enough for the processor's cache, and little padding when sorted by length
 
 
@@ -47,9 +49,9 @@ class ConvolutionalReader(Reader):
     def __init__(self, vocabulary: int, n: int, config: ModelConfig) -> None:
         super().__init__()
         self.size = config.filters * len(config.widths)
-        self.embedding = nn.Parameter(
-            torch.empty(vocabulary, config.embedding_size).uniform_(-1, 1), config.embedding == "trained"
-        )
+        trained = config.embedding == "trained"
+        scale = _TRAINED_SCALE if trained else _FIXED_SCALE
+        self.embedding = nn.Parameter(torch.empty(vocabulary, config.embedding_size).uniform_(-scale, scale), trained)
         with torch.no_grad():
             self.embedding[0] = 0  # padding; no window gives it a gradient
         self.weights = nn.ParameterList()

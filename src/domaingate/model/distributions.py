@@ -52,5 +52,5 @@ class Gamma(distributions.Gamma):
     def rsample(self, sample_shape: Shape = ()) -> Tensor:
         """(*sample_shape, B, k)."""
         concentration = self.concentration.expand(self._extended_shape(torch.Size(sample_shape)))
-        sample = torch.exp(log_gamma_sample(concentration)) / self.rate
+        sample = torch.exp(log_gamma_sample(concentration) - torch.log(self.rate))
         return sample.clamp(min=torch.finfo(sample.dtype).tiny)

@@ -26,7 +26,7 @@ def pick(log_probabilities: Tensor, answer: Tensor) -> Tensor:
 
 def label_term(log_probabilities: Tensor, label: Tensor, known: Tensor) -> Tensor:
     """-log p(y|.) where y is known."""
-    return -masked_mean(pick(log_probabilities, label), known)
+    return -masked_mean(pick(log_probabilities, label.where(known, 0)), known)
 
 
 def domain_term(logits: Tensor, domain: Tensor, known: Tensor) -> Tensor:
