@@ -19,7 +19,7 @@ from domaingate.predictor import Predictor
 from domaingate.protocol import Parts, divide
 from domaingate.terminal import FitBar, download_bar, notes, out, table
 
-UNSEEN = "tweets"
+UNSEEN = "products"
 FOLDER = Path("demo-out")
 SENTENCES = (
     "The battery died after two days and nobody answers my letters.",
@@ -36,7 +36,7 @@ def main() -> None:
     with bar:
         fetch_known("vader", move)
     corpus = load("vader")
-    notes.print(f"2. Half of the domain labels are hidden, and all {UNSEEN} are held out.")
+    notes.print(f"2. Half of the domain labels are hidden, and all texts on {UNSEEN} are held out.")
     config = FitConfig(held_out=(UNSEEN,), hide_domains=0.5, epochs=3)
     parts = divide(corpus, config, config.dev_share, config.seed)
     notes.print(f"3. Training on {len(parts.train):,} texts, testing on {len(parts.test):,}.")

@@ -183,7 +183,9 @@ def corpus_show(
 
 @corpus_app.command("fetch")
 def corpus_fetch(name: Annotated[str, typer.Argument(help="A known corpus.")], as_json: JsonOption = False) -> None:
-    """Get a known corpus and check it against its checksum; a broken download goes on where it stopped.
+    """Get a known corpus and check it.
+
+    It is checked against its SHA-256; a download that was cut goes on where it stopped.
 
     Example: domaingate corpus fetch vader
     """
@@ -255,7 +257,9 @@ def evaluate(
     format_: FormatOption = "auto",
     as_json: JsonOption = False,
 ) -> None:
-    """Score a model by domain, on texts that it was neither trained nor chosen on.
+    """Score a model by domain.
+
+    Texts that the model was trained or chosen on are passed over.
 
     Example: domaingate evaluate model vader
     """
@@ -286,9 +290,10 @@ def predict(
     format_: FormatOption = "auto",
     as_json: Annotated[bool, typer.Option("--json", help="One object with all predictions, instead of lines.")] = False,
 ) -> None:
-    """Predict a label for each text, one JSON line a text, in the order of the input.
+    """Predict a label for each text.
 
-    A row that cannot be read gives a line with an `error`, and exit code 1 at the end.
+    One JSON line a text, in the order of the input: label, probabilities, and gates (the k values of z). A row that
+    cannot be read gives a line with an `error`, and exit code 1 at the end.
 
     Example: echo '{"text": "A fine film."}' | domaingate predict model -
     """
@@ -326,7 +331,9 @@ def inspect(
     format_: FormatOption = "auto",
     as_json: JsonOption = False,
 ) -> None:
-    """Show what a model has learned: gates by domain, t-SNE, diagnostic classifiers.
+    """Show what a model has learned.
+
+    Gates by domain and t-SNE as pictures, diagnostic classifiers as numbers.
 
     Example: domaingate inspect model vader --out inspection
     """

@@ -89,7 +89,7 @@ class ProtocolConfig:
 
 
 @dataclass(kw_only=True)
-class FitConfig(ModelConfig, TrainingConfig, ProtocolConfig):
+class FitConfig(ProtocolConfig, TrainingConfig, ModelConfig):
     """One whole run."""
 
     seed: int = _option(0, "Seed of everything random.", 0, 2**63 - 1)

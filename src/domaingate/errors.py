@@ -1,8 +1,23 @@
 """The one error that a person at the keyboard can mend."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
 
 class DomainGateError(ValueError):
     """A mistake in the input, the options or the machine's state, told in a sentence: what, where, what to do.
 
     The command line prints it on standard error and exits with code 2; it never comes with a traceback.
     """
+
+
+@contextmanager
+def told(action: str, path: Path | str) -> Iterator[None]:
+    """Turn the system's refusals into sentences: a full disk, a missing folder, no permission."""
+    try:
+        yield
+    except OSError as error:
+        elsewhere = error.filename and str(error.filename) != str(path)
+        place = f"{error.filename}: " if elsewhere else ""
+        raise DomainGateError(f"Cannot {action} {path}: {place}{error.strerror or error}.") from error

@@ -25,13 +25,13 @@ from domaingate.diagnostics import (
     plain,
     purity,
 )
-from domaingate.errors import DomainGateError
+from domaingate.errors import DomainGateError, told
 from domaingate.figures import Groups, heat_map, scatter
 from domaingate.inference import FloatArray
 from domaingate.metrics import UNKNOWN_DOMAIN
 from domaingate.model.recipes import CSDA
 from domaingate.predictor import Predictor
-from domaingate.storage import told, write_bytes, write_json
+from domaingate.storage import write_bytes, write_json
 
 _ON_MAP = 2000  # texts at the most
 _PERPLEXITY = 30.0

@@ -13,16 +13,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load, save
 from torch import Tensor
 
-from domaingate.errors import DomainGateError
-
-
-@contextmanager
-def told(action: str, path: Path) -> Iterator[None]:
-    """Turn the system's refusals into sentences: a full disk, a missing folder, no permission."""
-    try:
-        yield
-    except OSError as error:
-        raise DomainGateError(f"Cannot {action} {path}: {error.strerror or error}.") from None
+from domaingate.errors import DomainGateError, told
 
 
 def write_bytes(path: Path, data: bytes) -> None:

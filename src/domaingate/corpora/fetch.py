@@ -13,7 +13,7 @@ from pathlib import Path
 from filelock import FileLock
 
 from domaingate.corpora.download import Progress, discard, download
-from domaingate.errors import DomainGateError
+from domaingate.errors import DomainGateError, told
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def fetch(source: Source, target: Path, progress: Progress = unseen) -> Path:
     `progress` is called with the bytes done and the bytes expected, if known. A cut download leaves `target` with
     `.part` added to its name, from which the next call goes on; another process fetching the same file is waited for.
     """
-    with _told(target):
+    with told("fetch", target):
         if not _is_whole(target, source.sha256):
             target.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(f"{target}.lock"):
@@ -73,16 +73,6 @@ def _is_whole(path: Path, sha256: str) -> bool:
 def _sha256(path: Path) -> str:
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-@contextmanager
-def _told(target: Path) -> Iterator[None]:
-    """Turn a failure of the disk into a sentence."""
-    try:
-        yield
-    except OSError as error:
-        name = error.filename or target
-        raise DomainGateError(f"Cannot fetch {target}: {name}: {error.strerror or error}.") from error
 
 
 def _bring(source: Source, target: Path, progress: Progress) -> None:

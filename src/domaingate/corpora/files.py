@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Literal, cast
 
-from domaingate.errors import DomainGateError
+from domaingate.errors import DomainGateError, told
 
 Format = Literal["auto", "jsonl", "csv", "tsv", "parquet", "text"]
 
@@ -40,20 +40,19 @@ def find_files(path: Path | str, wanted: Format) -> list[tuple[Path, Format]]:
 @contextmanager
 def open_bytes(path: Path) -> Iterator[IO[bytes]]:
     """Open a file, a gzip'ed file or standard input ("-"); failures to read become sentences that name the file."""
-    try:
-        if str(path) == STDIN:
-            yield sys.stdin.buffer
-        elif path.suffix.lower() == ".gz":
-            with gzip.open(path) as unpacked:
-                yield cast(IO[bytes], unpacked)
-        else:
-            with path.open("rb") as stream:
-                yield stream
-    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
-        message = f"{path} is not a whole gzip file ({error}): get it or pack it again."
-        raise DomainGateError(message) from error
-    except OSError as error:
-        raise DomainGateError(f"Cannot read {shown(path)}: {error.strerror or error}.") from error
+    with told("read", shown(path)):
+        try:
+            if str(path) == STDIN:
+                yield sys.stdin.buffer
+            elif path.suffix.lower() == ".gz":
+                with gzip.open(path) as unpacked:
+                    yield cast(IO[bytes], unpacked)
+            else:
+                with path.open("rb") as stream:
+                    yield stream
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            message = f"{path} is not a whole gzip file ({error}): get it or pack it again."
+            raise DomainGateError(message) from error
 
 
 def _files_of_folder(folder: Path, wanted: Format) -> list[tuple[Path, Format]]:
