@@ -1,7 +1,7 @@
 """Planted domains: do the gates find them, and does that help on texts from nowhere? `make figures`, 15 minutes.
 
 On the synthetic corpus, what a word says depends on the domain. Four models are trained with all, half or none of the
-domain labels, over five seeds, and tested on `mixture`, a domain that none of them has seen. Writes
+domain labels, over three seeds, and tested on `mixture`, a domain that none of them has seen. Writes
 `docs/planted.json` (every run) and `docs/planted.png`. `--seeds 1` is a quick look.
 """
 
@@ -30,7 +30,7 @@ MODELS = {
     "CSDA, λ = 0.1": {"model": "csda", "kl_weight": 0.1},
 }
 HIDDEN = {"all": 0.0, "half": 0.5, "none": 1.0}  # domain labels known, and the share that is hidden
-SMALL = {"embedding_size": 32, "filters": 16, "hidden": 64, "learning_rate": 2e-3, "epochs": 30, "patience": 8}
+SMALL = {"embedding_size": 32, "filters": 16, "hidden": 64, "learning_rate": 2e-3, "epochs": 30, "patience": 5}
 COLOURS = {"all": "#0072B2", "half": "#E69F00", "none": "#009E73"}
 DOCS = Path(__file__).parent.parent / "docs"
 
@@ -38,7 +38,7 @@ DOCS = Path(__file__).parent.parent / "docs"
 def main() -> None:
     """Run, record and draw."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--out", type=Path, default=DOCS)
     chosen = parser.parse_args()
     runs = []

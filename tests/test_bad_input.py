@@ -244,7 +244,7 @@ def test_numbers_out_of_range(refused, tmp_path, options, problem):
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device here")
-@pytest.mark.parametrize("device", ["cuda", "cuda:1", "warp"])
+@pytest.mark.parametrize("device", ["cuda", "cuda:1", "warp", "meta"])
 @pytest.mark.parametrize("command", ["fit", "evaluate", "predict", "inspect"])
 def test_a_device_that_is_not_here(said, model, tmp_path, command, device):
     """Is a missing device refused in a sentence by every command that computes?"""

@@ -33,6 +33,7 @@ AS_TYPED = {  # what a person types, and what it means
     "min_count": ("3", 3),
     "embedding": ("fixed", "fixed"),
     "embedding_size": ("50", 50),
+    "embedding_scale": ("0.5", 0.5),
     "widths": ("2, 3,5", (2, 3, 5)),
     "filters": ("64", 64),
     "hidden": ("10", 10),

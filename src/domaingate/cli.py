@@ -274,7 +274,10 @@ def evaluate(
         return
     if result.scores:
         score_table(f"{model} on {loaded.name}", result.to_json())
-    out.print(f"Passed over: {result.seen:,} texts that training has seen, {result.unlabelled:,} without a label.")
+    out.print(
+        f"Passed over: {result.seen:,} texts that training has seen, {result.copies:,} copies of texts of training "
+        f"domains, {result.unlabelled:,} without a label."
+    )
 
 
 @app.command()

@@ -42,6 +42,9 @@ class ModelConfig:
     min_count: int = _option(2, "Words rarer than this in the training texts count as unknown.", 1)
     embedding: Literal["trained", "fixed"] = _option("trained", "Train the token embedding, or keep it as drawn.")
     embedding_size: int = _option(300, "Size of a token's embedding.", 1)
+    embedding_scale: float | None = _option(
+        None, "Embeddings start uniform between minus and plus this: 0.25 if trained, 1 if fixed, unless given.", 0
+    )
     widths: tuple[int, ...] = _option((3, 4, 5), "Filter widths of a channel.", 1, 1000)
     filters: int = _option(128, "Filters of each width in a channel.", 1)
     hidden: int = _option(300, "Hidden units of the classifier.", 1)

@@ -17,6 +17,7 @@ class Evaluation:
 
     scores: Sequence[Score]
     seen: int  # labelled texts passed over because the model was trained or chosen on them
+    copies: int  # texts of unseen domains passed over because they stand in a training domain too
     unlabelled: int
 
     def to_json(self) -> dict[str, Any]:
@@ -24,7 +25,7 @@ class Evaluation:
         return {
             "domains": [asdict(score) for score in self.scores],
             "averages": averages(self.scores),
-            "passed_over": {"seen_in_training": self.seen, "without_label": self.unlabelled},
+            "passed_over": {"seen_in_training": self.seen, "copies": self.copies, "without_label": self.unlabelled},
         }
 
 
@@ -39,8 +40,16 @@ def evaluate(predictor: Predictor, documents: Sequence[Document]) -> Evaluation:
                 f"the model knows {_some(sorted(known))}. Map or remove such texts."
             )
     fresh = [document for document in labelled if digest(document.text) not in predictor.artifact.seen]
-    scores = score(predictor, fresh) if fresh else []
-    return Evaluation(scores, len(labelled) - len(fresh), len(documents) - len(labelled))
+    once = _once(fresh, predictor.artifact.metrics["trained_on"])
+    scores = score(predictor, once) if once else []
+    return Evaluation(scores, len(labelled) - len(fresh), len(fresh) - len(once), len(documents) - len(labelled))
+
+
+def _once(documents: Sequence[Document], trained_on: Sequence[str]) -> list[Document]:
+    """The documents without those of unseen domains whose text is one of a training domain too, as `divide` has it."""
+    source = {*trained_on, None}
+    texts = {document.text for document in documents if document.domain in source}
+    return [document for document in documents if document.domain in source or document.text not in texts]
 
 
 def score(predictor: Predictor, documents: Sequence[Document]) -> list[Score]:

@@ -23,6 +23,7 @@ def write_bytes(path: Path, data: bytes) -> None:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
             with os.fdopen(handle, "wb") as stream:
+                os.fchmod(handle, 0o666 & ~_umask())
                 stream.write(data)
                 stream.flush()
                 os.fsync(stream.fileno())

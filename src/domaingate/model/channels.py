@@ -50,7 +50,7 @@ class ConvolutionalReader(Reader):
         super().__init__()
         self.size = config.filters * len(config.widths)
         trained = config.embedding == "trained"
-        scale = _TRAINED_SCALE if trained else _FIXED_SCALE
+        scale = config.embedding_scale or (_TRAINED_SCALE if trained else _FIXED_SCALE)
         self.embedding = nn.Parameter(torch.empty(vocabulary, config.embedding_size).uniform_(-scale, scale), trained)
         with torch.no_grad():
             self.embedding[0] = 0  # padding; no window gives it a gradient
