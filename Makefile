@@ -1,5 +1,7 @@
 # The commands of this project. Each sets up what it needs and says what it is doing.
 PYTHON ?= python3
+# Threads that wait must not spin: on a busy machine a step would take ten times as long.
+export OMP_WAIT_POLICY := PASSIVE
 BIN := .venv/bin
 READY := .venv/ready
 

@@ -1,5 +1,6 @@
 """Commands: called in this process, or run as real processes that can be killed, without importing torch each time."""
 
+import atexit
 import io
 import json
 import os
@@ -7,9 +8,10 @@ import select
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from domaingate.cli import main
@@ -120,20 +122,23 @@ main()
 """
 
 
-class Processes(AbstractContextManager):
+class Processes:
     """A server that has imported everything and forks a process for each command."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self) -> None:
+        self._place = tempfile.TemporaryDirectory()
+        self._folder = Path(self._place.name)
         self._count = 0
         self._server = subprocess.Popen(
             [sys.executable, "-c", _SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
         )
 
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """End the server."""
         self._server.stdin.close()
         self._server.wait(10)
         self._server.stdout.close()
+        self._place.cleanup()
 
     def start(self, *arguments, before: str = "", stdin: Path | str = os.devnull, stdout: Path | str | None = None):
         """`domaingate ARGUMENTS` as a process of its own, in which `before` is executed first."""
@@ -153,6 +158,14 @@ class Processes(AbstractContextManager):
         if not ready:
             raise TimeoutError(f"{job} took longer than {seconds} seconds.")
         return int(self._server.stdout.readline())
+
+
+@cache
+def shared_processes() -> Processes:
+    """The one server of all tests."""
+    processes = Processes()
+    atexit.register(processes.close)
+    return processes
 
 
 @dataclass(frozen=True)

@@ -123,7 +123,9 @@ def test_a_card_where_nothing_was_tested(fitted):
 
 
 @pytest.mark.parametrize(
-    "labels", [["negative", "positive"], [2, 10], [False, True], [-0.5, 1.5], ["", "日本 \n\"'"], ["nan", "null"]], ids=str
+    "labels",
+    [["negative", "positive"], [2, 10], [False, True], [-0.5, 1.5], ["", "日本 \n\"'"], ["nan", "null"]],
+    ids=str,
 )
 def test_labels_come_back_as_they_were(fitted, corpus, tmp_path, labels):
     """Do strings, whole numbers, truth values and numbers survive, with their types, into answers as JSON?"""
@@ -137,7 +139,8 @@ def test_labels_come_back_as_they_were(fitted, corpus, tmp_path, labels):
         told = json.loads(json.dumps(line))
         assert told["label"] in labels
         assert type(told["label"]) is type(labels[0])
-        assert set(told["probabilities"]) == {str(label) for label in labels}
+        spelt = [label if isinstance(label, str) else json.dumps(label) for label in labels]
+        assert list(told["probabilities"]) == spelt  # as JSON spells them, and so as files of texts do
 
 
 def test_saving_the_same_twice_gives_the_same_bytes(fitted, tmp_path):
@@ -183,18 +186,20 @@ def test_a_failure_in_the_middle_leaves_the_old_model(fitted, tmp_path, monkeypa
     room = {"fsync": os, "mkdtemp": storage.tempfile, "mkstemp": storage.tempfile}.get(function, Path)
     full = _Full(getattr(room, function), at)
     monkeypatch.setattr(room, function, lambda *arguments, **options: full(*arguments, **options))
+    failure = None
     try:
         save(replace(fitted, labels=["no", "yes"]), folder, "# Second\n")
     except DomainGateError as error:
-        assert str(folder.name) in str(error)
-        assert str(error).endswith("No space left on device.")
-        assert full.calls >= at
-        monkeypatch.undo()
-        assert folder.exists(), "the older model is gone"
-        assert content(folder) == before
-    else:
-        assert full.calls < at
+        failure = str(error)
+    monkeypatch.undo()
+    assert folder.exists(), "the older model is gone"
+    assert (failure is None) == (full.calls < at)
+    if failure is None:
         assert load(folder).labels == ["no", "yes"]
+    else:
+        assert folder.name in failure
+        assert failure.endswith("No space left on device.")
+        assert content(folder) == before
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 

@@ -6,7 +6,7 @@ import signal
 
 import pytest
 import torch
-from commandline import TINY, Processes, call, sentence, write_jsonl
+from commandline import TINY, call, sentence, shared_processes, write_jsonl
 
 from domaingate import storage
 from domaingate.artifact import save
@@ -60,9 +60,8 @@ def refused(said, tmp_path):
 
 
 @pytest.fixture(scope="module")
-def processes(tmp_path_factory):
-    with Processes(tmp_path_factory.mktemp("processes")) as processes:
-        yield processes
+def processes():
+    return shared_processes()
 
 
 # Corpora

@@ -53,11 +53,9 @@ def test_texts_of_training_are_passed_over_wherever_they_stand(corpus, tiny):
     seen = [Document(document.text, "positive", "elsewhere") for document in parts.set_aside]
     result = evaluate(Predictor(artifact), seen)
     assert (list(result.scores), result.seen) == ([], len(seen))
-    assert result.to_json() == {
-        "domains": [],
-        "averages": {},
-        "passed_over": {"seen_in_training": len(seen), "without_label": 0},
-    }
+    told = result.to_json()
+    assert (told["domains"], told["averages"]) == ([], {})
+    assert {name: count for name, count in told["passed_over"].items() if count} == {"seen_in_training": len(seen)}
 
 
 def test_new_texts(corpus, tiny):
@@ -97,7 +95,9 @@ def test_no_documents(corpus, tiny):
 def test_a_label_that_is_new(corpus, tiny):
     """Is a label that training never saw told with its place and the known ones, at most ten of them?"""
     artifact = run(corpus, tiny(**SHARES))
-    with pytest.raises(DomainGateError, match=r"^here:7 has the label 'odd', .*knows negative, positive\. Map or remove"):
+    with pytest.raises(
+        DomainGateError, match=r"^here:7 has the label 'odd', .*knows negative, positive\. Map or remove"
+    ):
         evaluate(Predictor(artifact), [Document("new", "odd", "alpha", "here:7")])
     many = replace(artifact, labels=[f"label {row:02}" for row in range(40)])
     with pytest.raises(DomainGateError, match=r"^A text has .* label 09 and 30 more\."):
