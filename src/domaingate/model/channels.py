@@ -97,8 +97,10 @@ class _MaxOverTime(torch.autograd.Function):
         groups = _groups(order, windows, lengths)
         maxima = embedding.new_empty(len(rows), n, filters)
         winners = torch.empty(len(rows), n, filters, dtype=torch.int64, device=rows.device)
+        tokens = _laid_out(embedding)
         for channel in range(n):
-            products = (embedding @ weight[channel].flatten(0, 1).T).view(-1, filters)  # (U * width, filters)
+            products = F.linear(tokens, weight[channel].flatten(0, 1))  # (U, width * filters)
+            products = (products.to_dense() if products.is_mkldnn else products).view(-1, filters)
             for texts, bags in groups:
                 values = F.embedding_bag(bags.flatten(0, 1), products, mode="sum")  # (texts * T, filters)
                 maxima[texts, channel], winners[texts, channel] = values.view(*bags.shape[:2], filters).max(dim=1)
@@ -119,6 +121,12 @@ class _MaxOverTime(torch.autograd.Function):
         if ctx.needs_input_grad[0]:
             by_token = _gradient_by_token(tokens, share, weight.view(-1, size), len(embedding))
         return by_token, by_filter, None, None
+
+
+def _laid_out(matrix: Tensor) -> Tensor:
+    """The same matrix; on a CPU in float32 for oneDNN, whose product takes half the time of MKL's on some processors."""
+    known = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
+    return matrix.to_mkldnn() if known and matrix.is_cpu and matrix.dtype == torch.float32 else matrix
 
 
 def _windows(rows: Tensor, lengths: Tensor, width: int) -> Tensor:
