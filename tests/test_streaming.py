@@ -102,7 +102,7 @@ def test_a_stream_that_is_given_up_ends(artifact):
     deadline = time.monotonic() + 3
     while threading.active_count() > before and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert threading.active_count() == before
+    assert threading.active_count() <= before  # one of an earlier test may have ended meanwhile
 
 
 @pytest.mark.parametrize("error", [DomainGateError("rows is broken."), OSError(5, "Input/output error"), KeyError("x")])

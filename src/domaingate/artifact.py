@@ -1,17 +1,21 @@
 """The model folder: config, weights, tokenizer, labels, metrics and a card. It is data, never code."""
 
 import base64
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from domaingate import __version__
 from domaingate.config import FitConfig, from_mapping, to_json
 from domaingate.encoding import Encoder, encoder_from_json
 from domaingate.errors import DomainGateError
+from domaingate.inference import check_device
 from domaingate.model.base import Model, Sizes
 from domaingate.model.recipes import build
 from domaingate.storage import new_folder, read_json, read_tensors, write_bytes, write_json, write_tensors
@@ -47,7 +51,10 @@ def save(artifact: Artifact, folder: Path, card: str) -> None:
 
 
 def check_place(folder: Path) -> None:
-    """Refuse a place that holds something other than a model."""
+    """Refuse a place that holds something other than a model, or that nothing can be written to."""
+    above = next(place for place in folder.absolute().parents if place.exists())
+    if not above.is_dir() or not os.access(above, os.W_OK | os.X_OK):
+        raise DomainGateError(f"Cannot write {folder}: {above} is not a folder that can be written to.")
     if folder.exists() and not is_model(folder) and not (folder.is_dir() and not any(folder.iterdir())):
         raise DomainGateError(f"{folder} exists and is not a model folder; choose another place for the model.")
 
@@ -64,27 +71,52 @@ def load(folder: Path, device: str = "cpu") -> Artifact:
             f"{folder} is not a model folder (no config.json with weights.safetensors in it); "
             "give the folder that `domaingate fit --out` wrote."
         )
+    check_device(device)
     described = read_json(folder / "config.json")
     if not isinstance(described, dict) or described.get("format") != FORMAT:
         raise DomainGateError(
             f"{folder / 'config.json'} is not of format {FORMAT}, the one that domaingate {__version__} reads; "
             "train the model again or install the version that wrote it."
         )
-    try:
+    with _whole(folder / "config.json"):
         config = replace(from_mapping(FitConfig, described["config"], str(folder / "config.json")), device=device)
+    with _whole(folder / "tokenizer.json"):
         encoder = encoder_from_json(read_json(folder / "tokenizer.json"))
-        names, metrics = read_json(folder / "labels.json"), read_json(folder / "metrics.json")
-        model = build(config, Sizes(encoder.size, len(names["labels"]), len(names["domains"])))
-        model.load_state_dict(read_tensors(folder / "weights.safetensors"))
+    with _whole(folder / "labels.json"):
+        names = read_json(folder / "labels.json")
+        labels, domains = _listed(names["labels"]), _listed(names["domains"])
+    with _whole(folder / "metrics.json"):
+        metrics = read_json(folder / "metrics.json")
+        _listed(metrics["trained_on"])
         seen = _unpack(metrics.pop("seen"))
+    with _whole(folder / "weights.safetensors", "does not fit config.json, tokenizer.json and labels.json beside it"):
+        weights = read_tensors(folder / "weights.safetensors")
+        with torch.random.fork_rng(devices=[]):
+            model = build(config, Sizes(encoder.size, len(labels), len(domains)))
+        model.load_state_dict(weights)
+    return Artifact(config, encoder, labels, domains, model.to(device).eval(), seen, metrics)
+
+
+@contextmanager
+def _whole(path: Path, problem: str = "does not hold what domaingate wrote") -> Iterator[None]:
+    """Tell whatever a damaged file can bring about by the file's name."""
+    try:
+        yield
     except DomainGateError:
         raise
-    except Exception as error:  # whatever a damaged file can bring about
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise DomainGateError(
-            f"The model folder {folder} is damaged: {reason}. Train it again or restore it."
-        ) from None
-    return Artifact(config, encoder, names["labels"], names["domains"], model.to(device).eval(), seen, metrics)
+    except Exception:
+        raise DomainGateError(f"{path} {problem}; train the model again or restore the file.") from None
+
+
+def _listed(values: Any) -> list[Any]:
+    if not isinstance(values, list) or not all(isinstance(value, Label) for value in values):
+        raise TypeError
+    return values
+
+
+def label_name(label: Label) -> str:
+    """A label as it stands in files of texts: as JSON spells it."""
+    return str(label).lower() if isinstance(label, bool) else str(label)
 
 
 def _pack(digests: frozenset[int]) -> str:

@@ -8,15 +8,32 @@ from collections.abc import Callable
 from dataclasses import fields
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_origin
+from typing import Annotated, Any, NoReturn, get_args, get_origin
 
 import typer
+from typer.core import TyperGroup
 
 from domaingate import __version__
 from domaingate.config import FitConfig, Inference, flag, from_mapping, kind, parse, read_toml
 from domaingate.errors import DomainGateError
 
+
+class _Commands(TyperGroup):
+    """Sees Ctrl-C and a closed pipe before the library does, which would end the program in its own way."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was named."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            return _fail("Stopped.", 130)
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on: not an error of ours
+            sys.exit(0)
+
+
 app = typer.Typer(
+    cls=_Commands,
     help="Text classifiers for heaps of heterogeneous text, gated by a latent domain.",
     no_args_is_help=True,
     add_completion=False,
@@ -47,23 +64,19 @@ def main() -> None:
         app()
     except DomainGateError as error:
         _fail(str(error))
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on: not an error of ours
-        sys.exit(0)
     except OSError as error:
         place = f" {error.filename}" if error.filename else ""
         _fail(f"The system refused{place}: {error.strerror or error}.")
-    except KeyboardInterrupt:
-        _fail("Stopped.", 130)
 
 
-def _fail(sentence: str, code: int = 2) -> None:
+def _fail(sentence: str, code: int = 2) -> NoReturn:
     sys.stderr.write(f"domaingate: {sentence}\n")
     sys.exit(code)
 
 
 def _print_json(value: Any) -> None:
     sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    sys.stdout.flush()  # here, where a pipe that nobody reads and a full disk are told
 
 
 def _version(wanted: bool) -> None:
@@ -219,7 +232,7 @@ def fit(
 
     Example: domaingate fit vader --held-out editorials --hide-domains 0.5 --out model
     """
-    from domaingate import artifact, experiment, terminal
+    from domaingate import artifact, experiment, storage, terminal
     from domaingate.card import card
     from domaingate.protocol import divide
 
@@ -233,6 +246,7 @@ def fit(
         fitted, problem = experiment.fit(prepared, checkpoint, resume, bar)
     artifact.save(fitted, out, card(fitted, loaded.name))
     checkpoint.unlink(missing_ok=True)
+    storage.sweep(out, checkpoint)
     if as_json:
         _print_json({"model": str(out), **fitted.metrics})
     else:
@@ -314,7 +328,6 @@ def predict(
         failed = False
         for line in stream:
             _print_json(line)
-            sys.stdout.flush()
             failed = failed or "error" in line
     if failed:
         raise typer.Exit(1)
@@ -381,7 +394,7 @@ def _predictor(
     from domaingate.artifact import load
     from domaingate.predictor import Predictor
 
-    way: Inference | None = parse(FitConfig, "inference", inference) if inference else None
+    way: Inference | None = None if inference is None else parse(FitConfig, "inference", inference)
     if threads:
         torch.set_num_threads(threads)
     return Predictor(load(folder, device), way, samples, seed)

@@ -41,14 +41,19 @@ class DomainGateClassifier(ClassifierMixin, BaseEstimator, TrainingConfig, Model
         """Train on texts `X`; `None` (or NaN) in `y` or `domains` stands for unknown."""
         texts = _texts(X)
         labels, places = _unknown_as_none(y, len(texts), "labels"), _unknown_as_none(domains, len(texts), "domains")
-        self.classes_ = np.unique(np.asarray([label for label in labels if label is not None]))
+        classes = _classes(labels)
         documents = [
-            Document(text, None if label is None else str(label), None if place is None else str(place), f"text {row}")
+            Document(
+                text,
+                None if label is None else artifact.label_name(label),
+                None if place is None else str(place),
+                f"text {row}",
+            )
             for row, (text, label, place) in enumerate(zip(texts, labels, places, strict=True))
         ]
         config = self._config()
         parts = divide(Corpus("the given texts", documents), config, config.dev_share, config.seed)
-        prepared = experiment.prepare(parts, config, self.classes_.tolist())
+        prepared = experiment.prepare(parts, config, classes)
         fitted, problem = experiment.fit(prepared)
         if problem:
             warnings.warn(problem, RuntimeWarning, stacklevel=2)
@@ -57,7 +62,8 @@ class DomainGateClassifier(ClassifierMixin, BaseEstimator, TrainingConfig, Model
 
     def predict(self, X: Sequence[str]) -> NDArray[Any]:
         """The most probable label of each text."""
-        best: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
+        rows = self.predict_proba(X).argmax(axis=1)
+        best: NDArray[Any] = self.classes_[rows]
         return best
 
     def predict_proba(self, X: Sequence[str]) -> NDArray[np.float32]:
@@ -100,10 +106,27 @@ def _seed(random_state: int | np.random.RandomState | None) -> int:
         return int(np.random.randint(2**31))  # noqa: NPY002 - scikit-learn's convention: numpy's own generator
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31))
+    whole = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
+    if not whole or not 0 <= random_state < 2**63:
+        raise DomainGateError(
+            f"random_state is {random_state!r}; it takes None, a whole number from 0 to {2**63 - 1} or a RandomState."
+        )
     return int(random_state)
 
 
+def _classes(labels: Sequence[Any]) -> list[Any]:
+    """The labels that occur, in numpy's order; of one kind, so that they come back as they were."""
+    known = [label for label in labels if label is not None]
+    kinds = {bool if isinstance(label, bool) else str if isinstance(label, str) else float for label in known}
+    if len(kinds) > 1:
+        raise DomainGateError("The labels are of several kinds; give strings only, numbers only, or truth values only.")
+    classes: list[Any] = np.unique(np.asarray(known)).tolist()
+    return classes
+
+
 def _texts(texts: Sequence[str]) -> list[str]:
+    if isinstance(texts, str | bytes):
+        raise DomainGateError("One string was given where a list of strings is needed; put it in a list.")
     found = list(texts)
     for row, text in enumerate(found):
         if not isinstance(text, str):
@@ -115,7 +138,8 @@ def _unknown_as_none(values: Sequence[Any] | None, count: int, what: str) -> lis
     """The values as a list, with `None` for unknown ones."""
     if values is None:
         return [None] * count
-    found = [None if value is None or value != value else value for value in np.asarray(values, dtype=object).tolist()]
+    plain = [value.item() if isinstance(value, np.generic) else value for value in np.asarray(values, dtype=object)]
+    found = [None if value is None or value != value else value for value in plain]
     if len(found) != count:
         raise DomainGateError(f"There are {count} texts but {len(found)} {what}; give one for each text.")
     return found

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from domaingate.artifact import label_name
 from domaingate.corpora.document import Document
 from domaingate.errors import DomainGateError
 from domaingate.metrics import Score, averages, by_domain
@@ -32,7 +33,7 @@ class Evaluation:
 def evaluate(predictor: Predictor, documents: Sequence[Document]) -> Evaluation:
     """Score every labelled text that the model was neither trained nor chosen on."""
     labelled = [document for document in documents if document.label is not None]
-    known = {str(label) for label in predictor.labels}
+    known = {label_name(label) for label in predictor.labels}
     for document in labelled:
         if document.label not in known:
             raise DomainGateError(
@@ -57,7 +58,7 @@ def score(predictor: Predictor, documents: Sequence[Document]) -> list[Score]:
     answers = predictor.best(predictor.outputs([document.text for document in documents]).probabilities)
     return by_domain(
         [str(document.label) for document in documents],
-        [str(answer) for answer in answers],
+        [label_name(answer) for answer in answers],
         [document.domain for document in documents],
         predictor.artifact.metrics["trained_on"],
     )

@@ -11,12 +11,13 @@ from typing import Any
 import torch
 
 from domaingate import __version__
-from domaingate.artifact import Artifact, Label
+from domaingate.artifact import Artifact, Label, label_name
 from domaingate.batches import dataset
 from domaingate.config import FitConfig, to_json
 from domaingate.encoding import Encoder, train_encoder
 from domaingate.errors import DomainGateError
 from domaingate.evaluation import score
+from domaingate.inference import check_device
 from domaingate.metrics import averages
 from domaingate.model.base import Model, Sizes, count_parameters
 from domaingate.model.recipes import build
@@ -44,14 +45,16 @@ class Prepared:
 
     @property
     def identity(self) -> str:
-        """What a checkpoint must agree with: the options and the training texts."""
-        story = [to_json(self.config), [asdict(document) for document in self.parts.train]]
+        """What a checkpoint must agree with: the options, and the texts that are trained and chosen on."""
+        parts = (self.parts.train, self.parts.source_dev, self.parts.target_dev)
+        texts = [[(document.text, document.label, document.domain) for document in part] for part in parts]
+        story = [to_json(self.config), texts]
         return sha256(json.dumps(story, sort_keys=True).encode("utf-8", "replace")).hexdigest()
 
 
 def prepare(parts: Parts, config: FitConfig, labels: Sequence[Label] | None = None) -> Prepared:
     """Build encoder and model from the training part; `labels` fixes the order of the labels."""
-    _check_device(config.device)
+    check_device(config.device)
     present = {document.label for document in parts.train if document.label is not None}
     _check_labels(parts, present)
     names: Sequence[Label] = sorted(present) if labels is None else labels
@@ -70,7 +73,7 @@ def fit(
     config, parts = prepared.config, prepared.parts
     if config.threads:
         torch.set_num_threads(config.threads)
-    names = [str(label) for label in prepared.labels]
+    names = [label_name(label) for label in prepared.labels]
     data = dataset(parts.train, prepared.encoder, names, prepared.domains)
     dev = {
         name: DevPart(dataset(part, prepared.encoder, names, ()), [document.domain for document in part])
@@ -129,10 +132,3 @@ def _check_labels(parts: Parts, present: set[str]) -> None:
                 f"{document.source or 'A text'} has the label {document.label!r}, which no training text has; "
                 "remove such texts or keep some of them in training."
             )
-
-
-def _check_device(name: str) -> None:
-    try:
-        torch.empty(0, device=name)
-    except (RuntimeError, AssertionError) as error:
-        raise DomainGateError(f"--device {name} is not to be had here: {str(error).splitlines()[0]}") from None

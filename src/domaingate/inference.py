@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from domaingate.batches import Dataset, in_order
 from domaingate.config import Inference
+from domaingate.errors import DomainGateError
 from domaingate.model.base import Model
 
 FloatArray = NDArray[np.float32]
@@ -23,6 +24,15 @@ class Outputs:
     probabilities: FloatArray  # (N, Y)
     gates: FloatArray  # (N, k)
     hidden: FloatArray  # (N, h)
+
+
+def check_device(name: str) -> None:
+    """Refuse a device that this machine does not have."""
+    try:
+        torch.ones(1, device=name).sum().item()
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise DomainGateError(f"--device {name} is not to be had here: {reason}.") from None
 
 
 def run(model: Model, data: Dataset, inference: Inference = "mean", samples: int = 100) -> Outputs:

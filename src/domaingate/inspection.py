@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from sklearn.manifold import TSNE
 
-from domaingate.artifact import Artifact
+from domaingate.artifact import Artifact, label_name
 from domaingate.batches import dataset, in_order
 from domaingate.corpora.document import Document
 from domaingate.diagnostics import (
@@ -52,7 +52,9 @@ def inspect_model(artifact: Artifact, documents: Sequence[Document], folder: Pat
     posterior = _posterior(artifact, documents, seed)
     _check_finite(outputs.gates, outputs.hidden, *posterior)
     domains = _groups("domain", [document.domain for document in documents], artifact.metrics["trained_on"])
-    labels = _groups("label", [document.label for document in documents], [str(label) for label in artifact.labels])
+    labels = _groups(
+        "label", [document.label for document in documents], [label_name(label) for label in artifact.labels]
+    )
     title = f"{_name(artifact)}, {len(documents):,} texts"
     numbers = {
         "model": artifact.config.model,
@@ -97,7 +99,7 @@ def _posterior(artifact: Artifact, documents: Sequence[Document], seed: int) -> 
     model = artifact.model
     if not isinstance(model, CSDA):
         return ()
-    data = dataset(documents, artifact.encoder, [str(label) for label in artifact.labels], artifact.domains)
+    data = dataset(documents, artifact.encoder, [label_name(label) for label in artifact.labels], artifact.domains)
     device = next(model.parameters()).device
     samples, means, order = [], [], []
     with torch.inference_mode(), torch.random.fork_rng(devices=[]):

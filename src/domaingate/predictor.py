@@ -29,6 +29,11 @@ class Predictor:
         """The labels, in the order of the probabilities' columns."""
         return self.artifact.labels
 
+    @property
+    def draws(self) -> bool:
+        """Whether answers are random."""
+        return (self.inference or self.artifact.config.inference) != "mean"
+
     def outputs(self, texts: Sequence[str]) -> Outputs:
         """Probabilities (N, Y), gates (N, k) and representations (N, h) of N texts, in their order."""
         config = self.artifact.config

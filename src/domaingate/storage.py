@@ -1,5 +1,6 @@
 """Files that are whole or not there: written under a temporary name, then renamed. Every fault is a sentence."""
 
+import glob
 import json
 import os
 import shutil
@@ -15,12 +16,14 @@ from torch import Tensor
 
 from domaingate.errors import DomainGateError, told
 
+_UNFINISHED = ".unfinished"
+
 
 def write_bytes(path: Path, data: bytes) -> None:
     """Write a file that is complete on disk before it has its name."""
     with told("write", path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_UNFINISHED)
         try:
             with os.fdopen(handle, "wb") as stream:
                 os.fchmod(handle, 0o666 & ~_umask())
@@ -67,7 +70,7 @@ def new_folder(path: Path) -> Iterator[Path]:
     """A temporary folder that takes the place of `path` when the block ends well, and vanishes when it does not."""
     with told("write", path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+        temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=_UNFINISHED))
     try:
         yield temporary
         with told("write", path):
@@ -82,10 +85,28 @@ def _take_place(folder: Path, path: Path) -> None:
     if not path.exists():
         folder.rename(path)
         return
-    old = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.")) / "old"
-    path.rename(old)
-    folder.rename(path)
-    shutil.rmtree(old.parent, ignore_errors=True)
+    aside = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}.", suffix=_UNFINISHED))
+    old = aside / "old"
+    try:
+        path.rename(old)
+        try:
+            folder.rename(path)
+        except BaseException:
+            old.rename(path)
+            raise
+    finally:
+        if path.exists():  # else `aside` holds the only model there is
+            shutil.rmtree(aside, ignore_errors=True)
+
+
+def sweep(*paths: Path) -> None:
+    """Delete what a killed run left half-written beside these places."""
+    for path in paths:
+        for left in path.parent.glob(f".{glob.escape(path.name)}.????????{_UNFINISHED}"):
+            if left.is_dir():
+                shutil.rmtree(left, ignore_errors=True)
+            else:
+                left.unlink(missing_ok=True)
 
 
 def _umask() -> int:

@@ -11,8 +11,8 @@ from domaingate.corpora import Count
 from domaingate.experiment import Prepared
 from domaingate.training import Record
 
-out = Console(soft_wrap=True, highlight=False, markup=False)
-notes = Console(stderr=True, soft_wrap=True, highlight=False, markup=False)
+out = Console(soft_wrap=True, highlight=False, markup=False, emoji=False)
+notes = Console(stderr=True, soft_wrap=True, highlight=False, markup=False, emoji=False)
 
 
 class FitBar:

@@ -211,10 +211,17 @@ def _save(checkpoint: Checkpoint, model: Model, optimizer: torch.optim.Optimizer
         **prefixed("model", model.state_dict()),
         **prefixed("kept", progress.kept),
         **prefixed("optimizer", moments),
-        "generator": torch.get_rng_state(),
+        **prefixed("generator", _generators(model)),
         "story": torch.frombuffer(bytearray(story.encode()), dtype=torch.uint8),
     }
     write_tensors(checkpoint.path, tensors)
+
+
+def _generators(model: Model) -> dict[str, Tensor]:
+    """The states of all generators that training draws from."""
+    device = next(model.parameters()).device
+    cuda = {"cuda": torch.cuda.get_rng_state(device)} if device.type == "cuda" else {}
+    return {"cpu": torch.get_rng_state(), **cuda}
 
 
 def _restore(checkpoint: Checkpoint, model: Model, optimizer: torch.optim.Optimizer) -> Progress:
@@ -222,8 +229,14 @@ def _restore(checkpoint: Checkpoint, model: Model, optimizer: torch.optim.Optimi
     if not checkpoint.path.exists():
         return Progress()
     tensors = read_tensors(checkpoint.path)
-    story = json.loads(bytes(tensors["story"].numpy()))
-    if story["identity"] != checkpoint.identity:
+    try:
+        story = json.loads(bytes(tensors["story"].numpy()))
+        identity, history = story["identity"], story["history"]
+    except (KeyError, ValueError, TypeError):
+        raise DomainGateError(
+            f"{checkpoint.path} is not the checkpoint of a run; start anew without --resume."
+        ) from None
+    if identity != checkpoint.identity:
         raise DomainGateError(
             f"{checkpoint.path} is the checkpoint of a run with other options or other texts; "
             "give the options of that run, or start anew without --resume."
@@ -234,5 +247,7 @@ def _restore(checkpoint: Checkpoint, model: Model, optimizer: torch.optim.Optimi
         row, moment = name.split(".")
         state.setdefault(int(row), {})[moment] = value
     optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
-    torch.set_rng_state(tensors["generator"])
-    return Progress(history=story["history"], kept=under("kept", tensors))
+    torch.set_rng_state(tensors["generator.cpu"])
+    if "generator.cuda" in tensors:
+        torch.cuda.set_rng_state(tensors["generator.cuda"], next(model.parameters()).device)
+    return Progress(history=history, kept=under("kept", tensors))

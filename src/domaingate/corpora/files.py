@@ -43,7 +43,8 @@ def open_bytes(path: Path) -> Iterator[IO[bytes]]:
     with told("read", shown(path)):
         try:
             if str(path) == STDIN:
-                yield sys.stdin.buffer
+                with _standard_input() as stream:
+                    yield stream
             elif path.suffix.lower() == ".gz":
                 with gzip.open(path) as unpacked:
                     yield cast(IO[bytes], unpacked)
@@ -53,6 +54,21 @@ def open_bytes(path: Path) -> Iterator[IO[bytes]]:
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             message = f"{path} is not a whole gzip file ({error}): get it or pack it again."
             raise DomainGateError(message) from error
+
+
+@contextmanager
+def _standard_input() -> Iterator[IO[bytes]]:
+    """Standard input through a buffer of its own.
+
+    Python aborts when it ends while a thread waits inside of `sys.stdin`, as after Ctrl-C in a stream of predictions.
+    """
+    try:
+        handle = sys.stdin.buffer.fileno()
+    except OSError:  # no real file stands behind it
+        yield sys.stdin.buffer
+        return
+    with open(handle, "rb", closefd=False) as stream:
+        yield stream
 
 
 def _files_of_folder(folder: Path, wanted: Format) -> list[tuple[Path, Format]]:

@@ -50,7 +50,8 @@ class ConvolutionalReader(Reader):
         super().__init__()
         self.size = config.filters * len(config.widths)
         trained = config.embedding == "trained"
-        scale = config.embedding_scale or (_TRAINED_SCALE if trained else _FIXED_SCALE)
+        usual = _TRAINED_SCALE if trained else _FIXED_SCALE
+        scale = usual if config.embedding_scale is None else config.embedding_scale
         self.embedding = nn.Parameter(torch.empty(vocabulary, config.embedding_size).uniform_(-scale, scale), trained)
         with torch.no_grad():
             self.embedding[0] = 0  # padding; no window gives it a gradient
@@ -124,7 +125,7 @@ class _MaxOverTime(torch.autograd.Function):
 
 
 def _laid_out(matrix: Tensor) -> Tensor:
-    """The same matrix; on a CPU in float32 for oneDNN, whose product takes half the time of MKL's on some processors."""
+    """The same matrix; on a CPU in float32 for oneDNN, whose product takes half of MKL's time on some processors."""
     known = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
     return matrix.to_mkldnn() if known and matrix.is_cpu and matrix.dtype == torch.float32 else matrix
 
