@@ -8,7 +8,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 PACKAGE = ROOT / "src" / "domaingate"
-COMMANDS = ((), ("corpus",), ("fit",), ("evaluate",), ("predict",), ("inspect",))
+COMMANDS = ((), ("corpus",), ("fit",), ("evaluate",), ("predict",), ("inspect",), ("bench",))
 
 
 def main() -> int:

@@ -365,6 +365,28 @@ def inspect(
         terminal_out.print(f"Pictures and numbers.json are in {out}.")
 
 
+@app.command()
+def bench(
+    corpus: Annotated[str | None, typer.Argument(metavar="[CORPUS]", help="Real reviews unless given.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A minute, on few batches.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure speed beside the plain implementation.
+
+    Training and prediction, words and bytes, one and two threads, in one run on this machine. Leave it alone meanwhile.
+
+    Example: domaingate bench --quick
+    """
+    from domaingate import bench as measuring
+    from domaingate import terminal
+
+    measured = measuring.measure(corpus or measuring.default_corpus(), quick, terminal.notes.print)
+    if as_json:
+        _print_json(measured)
+    else:
+        terminal.bench_tables(measured)
+
+
 def _config(path: Path | None, given: dict[str, str]) -> FitConfig:
     """Defaults, then the file, then flags."""
     file = from_mapping(FitConfig, read_toml(path), str(path)) if path else FitConfig()

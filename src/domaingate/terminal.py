@@ -128,3 +128,33 @@ def count_table(name: str, counts: Sequence[Count]) -> None:
     columns = [f"{sum(of.get((domain, label), 0) for domain in domains):,}" for label in labels]
     heads = ["domain", *(label or "(no label)" for label in labels), "texts"]
     table(name, heads, [*rows, ["all", *columns, f"{sum(total):,}"]], 1)
+
+
+def bench_tables(measured: Mapping[str, Any]) -> None:
+    """What `bench` measured."""
+    rows = [
+        [
+            one["what"],
+            one["threads"],
+            f"{one['plain']:,.1f}",
+            f"{one['ours']:,.1f}",
+            f"{one['ratio']:.1f}",
+            f"{one['texts_per_second']:,.0f}",
+            f"{one['of_peak']:.0%}",
+        ]
+        for one in measured["comparisons"]
+    ]
+    heads = ["CSDA, k = 13", "threads", "plain, ms", "ours, ms", "times", "texts/s", "of peak"]
+    table(f"{measured['corpus']}: a batch of 32 to train, of 256 to predict", heads, rows)
+    growth = [[one["k"], f"{one['ms']:,.1f}"] for one in measured["growth"]]
+    table("A training step on one thread, by k", ["k", "ms"], growth)
+    if measured["processes"]:
+        told = measured["processes"]
+        out.print(f"Memory at its peak, MB: {told['megabytes']['plain']:,} plain, {told['megabytes']['ours']:,} ours")
+        for name, steps in told["steps_per_second"].items():
+            out.print(f"{name}: {steps:.2f} training steps a second in all")
+    pairs = measured["word_pairs"]
+    out.print(
+        f"Bag of word pairs, one thread: trained on {pairs['texts']:,} texts in {pairs['training_seconds']} s, "
+        f"predicts {pairs['texts_per_second']:,.0f} texts/s"
+    )

@@ -23,6 +23,7 @@ from domaingate.errors import DomainGateError
 from domaingate.inference import run
 from domaingate.metrics import UNKNOWN_DOMAIN
 from domaingate.model.base import Model, Turn, trainable
+from domaingate.optimizer import Adam
 from domaingate.storage import prefixed, read_tensors, under, write_tensors
 
 Record = dict[str, Any]
@@ -99,7 +100,7 @@ def train(
     Without such a part every epoch counts as an improvement, so the last one is kept.
     """
     observer = observer or Silence()
-    optimizer = torch.optim.Adam(trainable(model), lr=config.learning_rate, fused=True)
+    optimizer = Adam(trainable(model), config.learning_rate)
     progress = _restore(checkpoint, model, optimizer) if checkpoint and checkpoint.resume else Progress()
     for epoch in range(len(progress.history) + 1, config.epochs + 1):
         if epoch - 1 - progress.kept_epoch >= config.patience:

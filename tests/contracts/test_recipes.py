@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from gradients import grad
 
 from domaingate import inference
 from domaingate.artifact import load, save
@@ -44,7 +45,7 @@ def losses_and_gradients(model, batch, epoch=1.5, seed=0):
     for turn in model.turns():
         torch.manual_seed(seed)
         terms = turn.terms(batch, epoch)
-        gradients = torch.autograd.grad(torch.stack(list(terms.values())).sum(), turn.parameters)
+        gradients = grad(torch.stack(list(terms.values())).sum(), turn.parameters)
         outcome.append(({name: term.detach() for name, term in terms.items()}, gradients))
     return outcome
 

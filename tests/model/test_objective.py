@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from gradients import grad
 from scipy.special import roots_jacobi
 from torch.distributions import Categorical, Independent
 
@@ -132,8 +133,8 @@ def test_the_bound_touches_at_the_true_posterior(discrete):
     true_posterior = Categorical(logits=joint.detach())
     torch.testing.assert_close(elbo(true_posterior), exact.mean())
     # At the true posterior the gradient of the bound is that of the likelihood too.
-    found = torch.autograd.grad(elbo(true_posterior), (log_prior, log_likelihood), retain_graph=True)
-    expected = torch.autograd.grad(exact.mean(), (log_prior, log_likelihood))
+    found = grad(elbo(true_posterior), (log_prior, log_likelihood), retain_graph=True)
+    expected = grad(exact.mean(), (log_prior, log_likelihood))
     for one, other in zip(found, expected, strict=True):
         torch.testing.assert_close(one, other)
 
@@ -207,7 +208,7 @@ def test_csda_s_gradient_is_the_bound_s(continuous, make_batch):
     torch.manual_seed(7)
     copies = make_batch(TEXTS[:1] * 500, [1] * 500, [0] * 500)
     with torch.enable_grad():
-        draws = [-torch.autograd.grad(sum(model.terms(copies, 0.0).values()), bias)[0] for _ in range(20)]
+        draws = [-grad(sum(model.terms(copies, 0.0).values()), bias)[0] for _ in range(20)]
     draws = torch.stack(draws)
     error = draws.std(dim=0) / math.sqrt(len(draws))
     assert ((torch.stack(slopes) - draws.mean(dim=0)).abs() <= 4.5 * error + 1e-7).all()
@@ -279,8 +280,8 @@ def test_without_any_label_only_the_kl_moves_csda(make_model, make_batch):
         terms = model.terms(batch, 0.0)
         assert terms["label"] == 0
         parameters = dict(model.named_parameters())
-        whole = torch.autograd.grad(terms["label"] + terms["kl"], parameters.values(), retain_graph=True)
-        alone = torch.autograd.grad(terms["kl"], parameters.values(), allow_unused=True)
+        whole = grad(terms["label"] + terms["kl"], parameters.values(), retain_graph=True)
+        alone = grad(terms["kl"], parameters.values(), allow_unused=True)
         for name, one, other in zip(parameters, whole, alone, strict=True):
             assert torch.equal(one, torch.zeros_like(one) if other is None else other), name
             assert not (name.startswith("head") and one.any())
@@ -294,7 +295,7 @@ def test_without_any_answer_nothing_moves_the_others(make_model, make_batch, nam
         terms = turn.terms(make_batch(TEXTS), 2.0)
         assert all(term == 0 for term in terms.values())
         total = torch.stack(list(terms.values())).sum()
-        assert all(not gradient.any() for gradient in torch.autograd.grad(total, turn.parameters))
+        assert all(not gradient.any() for gradient in grad(total, turn.parameters))
 
 
 def test_lambda_can_rise(make_model, make_batch):
@@ -403,8 +404,8 @@ def test_gen_s_first_epoch_has_no_adversary(make_model, make_batch):
     for epoch in (0.0, 0.99):
         terms = features.terms(batch, epoch)
         assert terms["g"] == terms["d"] == 0
-        whole = torch.autograd.grad(sum(terms.values()), features.parameters)
-        alone = torch.autograd.grad(features.terms(batch, epoch)["label"], features.parameters)
+        whole = grad(sum(terms.values()), features.parameters)
+        alone = grad(features.terms(batch, epoch)["label"], features.parameters)
         assert all(torch.equal(one, other) for one, other in zip(whole, alone, strict=True))
 
 
@@ -417,7 +418,7 @@ def test_gen_s_text_without_a_domain_has_the_label_term_alone(make_model, make_b
     terms = heads.terms(batch, 3.0)
     assert terms["g of heads"] == terms["d of heads"] == 0
     total = torch.stack(list(terms.values())).sum()
-    gradients = dict(zip(heads.parameters, torch.autograd.grad(total, heads.parameters), strict=True))
+    gradients = dict(zip(heads.parameters, grad(total, heads.parameters), strict=True))
     assert not any(gradients[one].any() for head in (model.adversary, model.generator) for one in head.parameters())
     assert all(gradients[one].any() for one in model.head.parameters())
 
@@ -438,11 +439,11 @@ def test_gen_s_shared_features_move_against_the_domain_classifier(make_model, ma
     """Is the shared channel's adversarial gradient minus the classifier's, and the private channel's plus its own?"""
     model, batch = make_model(model="gen"), make_batch(TEXTS, [-1] * 5, [0, 1, 1, 0, 1])
     features = model.turns()[1]
-    found = torch.autograd.grad(sum(features.terms(batch, 2.0).values()), features.parameters)
+    found = grad(sum(features.terms(batch, 2.0).values()), features.parameters)
     _, shared, private = by_hand_gen(model, batch)
     d, g = (error[range(5), [0, 1, 1, 0, 1]].mean() for error in (shared, private))
-    from_d = torch.autograd.grad(d, features.parameters, retain_graph=True)
-    from_g = torch.autograd.grad(g, features.parameters)
+    from_d = grad(d, features.parameters, retain_graph=True)
+    from_g = grad(g, features.parameters)
     for one, against, along in zip(found, from_d, from_g, strict=True):
         torch.testing.assert_close(one, 1e-3 * along - 1e-3 * against)
 

@@ -66,7 +66,7 @@ class ConvolutionalReader(Reader):
     def forward(self, batch: Batch) -> Tensor:
         """(B, n, size): the maximum over time of every filter."""
         distinct, rows = torch.unique(F.pad(batch.ids, (0, 1)), return_inverse=True)  # padding is row 0
-        table = F.embedding(distinct, self.embedding, padding_idx=0)  # (U, D)
+        table = F.embedding(distinct, self.embedding, padding_idx=0, sparse=True)  # (U, D)
         maxima = [
             max_over_time(table, weight, rows, batch.lengths) + bias
             for weight, bias in zip(self.weights, self.biases, strict=True)
