@@ -12,7 +12,7 @@ help:
 	@echo "make test     run the tests"
 	@echo "make check    everything that must hold: format, lint, types, tests, README"
 	@echo "make format   put the code and the README into shape"
-	@echo "make figures  make the README's figure again (10 minutes)"
+	@echo "make figures  make the README's figure again (20 minutes)"
 
 $(READY): requirements.lock pyproject.toml
 	@echo "== Setting up .venv with the locked dependencies; the first time this takes a few minutes"
@@ -46,7 +46,7 @@ format: $(READY)
 	$(BIN)/python tools/readme.py
 
 figures: $(READY)
-	$(BIN)/python examples/planted.py
+	$(BIN)/python examples/planted.py --out docs
 
 lock: $(READY)
 	$(BIN)/python -m pip list --format=freeze --exclude domaingate --exclude pip --exclude setuptools \

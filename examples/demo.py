@@ -38,7 +38,7 @@ def main() -> None:
     corpus = load("vader")
     notes.print(f"2. Half of the domain labels are hidden, and all texts on {UNSEEN} are held out.")
     config = FitConfig(held_out=(UNSEEN,), hide_domains=0.5, epochs=3)
-    parts = divide(corpus, config, config.dev_share, config.seed)
+    parts = divide(corpus, config)
     notes.print(f"3. Training on {len(parts.train):,} texts, testing on {len(parts.test):,}.")
     csda = train(parts, config)
     s_cnn = train(parts, FitConfig(model="s-cnn", held_out=(UNSEEN,), hide_domains=0.5, epochs=3))

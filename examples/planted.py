@@ -1,8 +1,8 @@
-"""Planted domains: do the gates find them, and does that help on texts from nowhere? `make figures`, 15 minutes.
+"""Planted domains: do the gates find them, and does that help on texts from nowhere? `make figures` (20 minutes)
 
 On the synthetic corpus, what a word says depends on the domain. Four models are trained with all, half or none of the
 domain labels, over three seeds, and tested on `mixture`, a domain that none of them has seen. Writes
-`docs/planted.json` (every run) and `docs/planted.png`. `--seeds 1` is a quick look.
+`planted.json` (every run) and `planted.png` to `--out`. `--seeds 1` is a quick look.
 """
 
 import argparse
@@ -32,14 +32,13 @@ MODELS = {
 HIDDEN = {"all": 0.0, "half": 0.5, "none": 1.0}  # domain labels known, and the share that is hidden
 SMALL = {"embedding_size": 32, "filters": 16, "hidden": 64, "learning_rate": 2e-3, "epochs": 30, "patience": 5}
 COLOURS = {"all": "#0072B2", "half": "#E69F00", "none": "#009E73"}
-DOCS = Path(__file__).parent.parent / "docs"
 
 
 def main() -> None:
     """Run, record and draw."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--out", type=Path, default=DOCS)
+    parser.add_argument("--out", type=Path, default=Path("demo-out/planted"))
     chosen = parser.parse_args()
     runs = []
     for seed in range(chosen.seeds):
@@ -57,7 +56,7 @@ def main() -> None:
 
 def run(name: str, known: str, config: FitConfig) -> dict[str, Any]:
     """Train once: accuracy on the mixture, and how well the gates tell the domain of texts held back for testing."""
-    parts = divide(synthetic_corpus(), config, config.dev_share, 0)  # the same parts for every seed of a model
+    parts = divide(synthetic_corpus(), config)
     fitted, _ = experiment.fit(experiment.prepare(parts, config))
     averages = fitted.metrics["scores"]["averages"]
     gates = Predictor(fitted).outputs([document.text for document in parts.source_test]).gates

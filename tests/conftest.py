@@ -85,7 +85,7 @@ def config_of() -> Callable[..., FitConfig]:
 @pytest.fixture(scope="session")
 def prepared_of(corpus: Corpus) -> Callable[[FitConfig], Prepared]:
     """`prepared_of(config)`: a fresh model over the corpus."""
-    return lambda config: prepare(divide(corpus, config, config.dev_share, config.seed), config)
+    return lambda config: prepare(divide(corpus, config), config)
 
 
 @pytest.fixture(scope="session")

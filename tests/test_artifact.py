@@ -30,7 +30,7 @@ def config(tiny):
 
 @pytest.fixture(scope="module")
 def parts(corpus, config):
-    return divide(corpus, config, config.dev_share, config.seed)
+    return divide(corpus, config)
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 import json
 import shutil
 import signal
+from dataclasses import replace
 
 import pytest
 import torch
@@ -29,7 +30,7 @@ CHOICES = [name for name in FitConfig.__dataclass_fields__ if isinstance(kind(Fi
 def whole_model(corpus, tiny, tmp_path_factory):
     folder = tmp_path_factory.mktemp("whole") / "model"
     config = tiny(epochs=1, min_count=1, filters=4, embedding_size=4)
-    artifact, _ = fit(prepare(divide(corpus, config, 0.0, 0), config))
+    artifact, _ = fit(prepare(divide(corpus, replace(config, dev_share=0.0)), config))
     save(artifact, folder, "# A card\n")
     return folder
 

@@ -17,7 +17,7 @@ SHARES = {"dev_share": 0.2, "test_share": 0.2, "target_dev_share": 0.4, "epochs"
 
 
 def run(corpus, config):
-    return fit(prepare(divide(corpus, config, config.dev_share, config.seed), config))[0]
+    return fit(prepare(divide(corpus, config), config))[0]
 
 
 def test_the_corpus_that_was_fitted(corpus, tiny):
@@ -49,7 +49,7 @@ def test_texts_of_training_are_passed_over_wherever_they_stand(corpus, tiny):
     """Is a text that training saw never scored, though it comes with another domain, another source, or hidden?"""
     config = tiny(**SHARES, hide_labels=0.5, hide_domains=1.0)
     artifact = run(corpus, config)
-    parts = divide(corpus, config, config.dev_share, config.seed)
+    parts = divide(corpus, config)
     seen = [Document(document.text, "positive", "elsewhere") for document in parts.set_aside]
     result = evaluate(Predictor(artifact), seen)
     assert (list(result.scores), result.seen) == ([], len(seen))

@@ -28,7 +28,7 @@ def runs():
 
 
 def run(corpus, config):
-    parts = divide(corpus, config, config.dev_share, config.seed)
+    parts = divide(corpus, config)
     fitted, _ = fit(prepare(parts, config))
     gates = Predictor(fitted).outputs([document.text for document in parts.source_test]).gates
     domains = np.array([parts.source_domains.index(document.domain) for document in parts.source_test])

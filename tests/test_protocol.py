@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from domaingate.config import ProtocolConfig
+from domaingate.config import FitConfig
 from domaingate.corpora.document import Corpus, Document
 from domaingate.corpora.synthetic import MIXTURE
 from domaingate.errors import DomainGateError
@@ -17,7 +17,7 @@ SETS = ("train", "source_dev", "source_test", "target_dev", "target_test")
 
 
 def divided(corpus, dev_share=0.1, seed=0, **options) -> Parts:
-    return divide(corpus, ProtocolConfig(**options), dev_share, seed)
+    return divide(corpus, FitConfig(**options, dev_share=dev_share, split_seed=seed))
 
 
 def pile(counts, name="pile"):

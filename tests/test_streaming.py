@@ -4,6 +4,7 @@ import gc
 import itertools
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -18,7 +19,7 @@ from domaingate.streaming import predictions
 @pytest.fixture(scope="module")
 def artifact(corpus, tiny):
     config = tiny(epochs=3, learning_rate=0.005)
-    artifact = fit(prepare(divide(corpus, config, 0.0, 0), config))[0]
+    artifact = fit(prepare(divide(corpus, replace(config, dev_share=0.0)), config))[0]
     texts = [document.text for document in corpus.documents]
     for way in ("mean", "sample"):  # else an answer would not tell which text, or which draw, it is of
         assert Predictor(artifact, inference=way).outputs(texts).probabilities[:, 0].std() > 1e-3

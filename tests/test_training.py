@@ -36,7 +36,7 @@ def fitted(corpus):
     """`fitted(config, ...)`: the artifact, the problem."""
 
     def fitted(config, *arguments):
-        return fit(prepare(divide(corpus, config, config.dev_share, config.seed), config), *arguments)
+        return fit(prepare(divide(corpus, config), config), *arguments)
 
     return fitted
 
@@ -106,7 +106,7 @@ def test_the_saved_weights_are_the_kept_epoch_s(tiny, fitted, corpus, select):
     assert [record["kept"] for record in metrics["history"]] == [
         all(rank > before for before in ranks[:row]) for row, rank in enumerate(ranks)
     ]
-    parts = divide(corpus, config, config.dev_share, config.seed)
+    parts = divide(corpus, config)
     part = parts.source_dev if select == "source-dev" else parts.target_dev
     data = dataset(part, artifact.encoder, [str(label) for label in artifact.labels], ())
     answers = run(artifact.model, data).probabilities.argmax(axis=1)
@@ -368,7 +368,7 @@ def stopped(tiny, corpus, tmp_path):
 
     def stop(config, corpus=corpus):
         path = tmp_path / "run.checkpoint"
-        parts = divide(corpus, config, config.dev_share, config.seed)
+        parts = divide(corpus, config)
         with pytest.raises(_Enough):
             fit(prepare(parts, config), path, False, _Stop(2))
         return path
@@ -461,7 +461,7 @@ def test_resume_with_other_texts_is_refused(tiny, corpus, stopped, part, change)
     """Does every text that can change the result, of training or of a dev part, have to be the one of before?"""
     config = tiny(**DIVIDED, select=part.replace("_", "-") if part != "train" else "source-dev")
     path = stopped(config)
-    parts = divide(corpus, config, config.dev_share, config.seed)
+    parts = divide(corpus, config)
     documents = list(getattr(parts, part))
     first, second = documents[:2]
     if change == "text":
@@ -481,7 +481,7 @@ def test_the_place_of_the_texts_is_no_text(tiny, corpus, stopped, fitted):
     config = tiny(**DIVIDED)
     path = stopped(config)
     elsewhere = replace(corpus, documents=[replace(one, source=f"/elsewhere{one.source}") for one in corpus.documents])
-    parts = divide(elsewhere, config, config.dev_share, config.seed)
+    parts = divide(elsewhere, config)
     again, _ = fit(prepare(parts, config), path, True)
     assert len(again.metrics["history"]) == config.epochs
 

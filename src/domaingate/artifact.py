@@ -87,7 +87,7 @@ def load(folder: Path, device: str = "cpu") -> Artifact:
         labels, domains = _listed(names["labels"]), _listed(names["domains"])
     with _whole(folder / "metrics.json"):
         metrics = read_json(folder / "metrics.json")
-        _listed(metrics["trained_on"])
+        _listed([metrics["selection"], *metrics["trained_on"]])
         seen = _unpack(metrics.pop("seen"))
     with _whole(folder / "weights.safetensors", "does not fit config.json, tokenizer.json and labels.json beside it"):
         weights = read_tensors(folder / "weights.safetensors")

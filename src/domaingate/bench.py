@@ -4,9 +4,8 @@ import resource
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from multiprocessing import get_context
 from typing import Any
@@ -21,6 +20,7 @@ from domaingate.batches import Batch, Dataset, dataset, shuffled
 from domaingate.config import FitConfig
 from domaingate.corpora import KNOWN, Corpus, load, locate
 from domaingate.encoding import Encoder, train_encoder
+from domaingate.inference import limited_to
 from domaingate.model.base import Model, Sizes, trainable
 from domaingate.model.channels import ConvolutionalReader, Reader
 from domaingate.model.recipes import build
@@ -160,9 +160,7 @@ def compare(
     with limited_to(threads):
         for way in ways:
             way(batches[0])
-        times = [
-            (seconds(ways[0], batch), statistics.median(seconds(ways[1], batch) for _ in range(3))) for batch in batches
-        ]
+        times = [(seconds(ways[0], batch), seconds(ways[1], batch)) for batch in batches]
         peak = matrix_rate()
     ours = statistics.median(time for _, time in times)
     return Comparison(
@@ -206,17 +204,6 @@ def training_work(model: Model, batch: Batch) -> float:
 
 def _filter_numbers(model: Model) -> int:
     return sum(weight.numel() for name, weight in model.named_parameters() if name.startswith("reader.weights"))
-
-
-@contextmanager
-def limited_to(threads: int) -> Iterator[None]:
-    """Compute with so many threads."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(threads)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def speed(stuff: Material, threads: int, count: int) -> list[Comparison]:

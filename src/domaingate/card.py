@@ -3,6 +3,7 @@
 from typing import Any
 
 from domaingate.artifact import Artifact
+from domaingate.errors import listed
 
 _HEAD = """# {model} on {corpus}
 
@@ -16,8 +17,10 @@ domaingate evaluate THIS_FOLDER more-texts.jsonl  # accuracy by domain
 ## Data
 
 {train:,} training texts, {train_with_label:,} with a label and {train_with_domain:,} with a domain.
-Training domains: {trained_on}. Set aside to choose the epoch: {source_dev:,} texts of the training domains
-(source-dev), {target_dev:,} of held-out domains (target-dev). Seed {seed}.
+Training domains: {trained_on}. Held-out domains: {held_out}.
+Set aside from training and test: {source_dev:,} texts of the training domains (source-dev), {target_dev:,} of held-out
+domains (target-dev). Hidden on purpose: {hide_domains:g} of the domains, {hide_labels:g} of the labels.
+Seed {seed}, lambda {kl_weight:g}.
 
 ## Scores
 
@@ -36,13 +39,16 @@ _COLUMNS = "| domain | seen in training | texts | accuracy | macro-F1 | majority
 def card(artifact: Artifact, corpus: str) -> str:
     """Markdown for the model folder."""
     metrics, config = artifact.metrics, artifact.config
-    name = config.model if config.model != "csda" else f"csda-{config.gate}"
     return _HEAD.format(
-        model=name,
+        model=config.name,
         corpus=corpus,
         version=metrics["version"],
-        labels=_some([str(label) for label in artifact.labels]),
-        trained_on=_some(metrics["trained_on"]) or "unknown",
+        labels=listed([str(label) for label in artifact.labels], 20),
+        trained_on=listed(metrics["trained_on"], 20) or "unknown",
+        held_out=listed(metrics["held_out"], 20) or "none",
+        hide_domains=config.hide_domains,
+        hide_labels=config.hide_labels,
+        kl_weight=config.kl_weight,
         seed=config.seed,
         kept_epoch=metrics["kept_epoch"],
         epochs_run=len(metrics["history"]),
@@ -56,13 +62,10 @@ def card(artifact: Artifact, corpus: str) -> str:
 def _table(scores: list[dict[str, Any]]) -> str:
     if not scores:
         return "No labelled text was left for testing."
-    rows = [
-        f"| {score['domain']} | {'no' if score['unseen'] else 'yes'} | {score['texts']:,} | {score['accuracy']:.1%} "
-        f"| {score['macro_f1']:.1%} | {score['majority']:.1%} |"
-        for score in scores
-    ]
-    return "\n".join([_COLUMNS, *rows])
+    return "\n".join([_COLUMNS, *map(_row, scores)])
 
 
-def _some(names: list[str], at_most: int = 20) -> str:
-    return ", ".join(names[:at_most]) + (f" and {len(names) - at_most} more" if len(names) > at_most else "")
+def _row(score: dict[str, Any]) -> str:
+    domain, seen = score["domain"].replace("|", "/"), "no" if score["unseen"] else "yes"
+    shares = " | ".join(f"{score[name]:.1%}" for name in ("accuracy", "macro_f1", "majority"))
+    return f"| {domain} | {seen} | {score['texts']:,} | {shares} |"

@@ -26,7 +26,7 @@ class _Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt:
-            return _fail("Stopped.", 130)
+            return _fail("Stopped. A fit goes on from its last epoch with --resume.", 130)
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nobody reads on: not an error of ours
             sys.exit(0)
@@ -198,7 +198,7 @@ def corpus_show(
 def corpus_fetch(name: Annotated[str, typer.Argument(help="A known corpus.")], as_json: JsonOption = False) -> None:
     """Get a known corpus and check it.
 
-    It is checked against its SHA-256; a download that was cut goes on where it stopped.
+    It is checked against its SHA-256; a download over HTTP that was cut goes on where it stopped.
 
     Example: domaingate corpus fetch vader
     """
@@ -239,7 +239,7 @@ def fit(
     options = _config(config, given)
     loaded = _load(corpus, text_column, label_column, domain_column, format_)
     artifact.check_place(out)
-    prepared = experiment.prepare(divide(loaded, options, options.dev_share, options.seed), options)
+    prepared = experiment.prepare(divide(loaded, options), options)
     terminal.notes.print(terminal.told_run(prepared, loaded.name))
     checkpoint = out.parent / f"{out.name}.checkpoint"
     with terminal.FitBar() as bar:
@@ -250,7 +250,9 @@ def fit(
     if as_json:
         _print_json({"model": str(out), **fitted.metrics})
     else:
-        terminal.score_table(f"Test texts, epoch kept by {fitted.metrics['selection']}", fitted.metrics["scores"])
+        terminal.score_table(
+            f"Test texts; one run, epoch kept by {fitted.metrics['selection']}", fitted.metrics["scores"]
+        )
         terminal.out.print(f"The model is in {out}.")
     if problem:
         raise DomainGateError(f"{problem} It is in {out}.")
@@ -287,7 +289,7 @@ def evaluate(
         _print_json({"model": str(model), "corpus": loaded.name, **result.to_json()})
         return
     if result.scores:
-        score_table(f"{model} on {loaded.name}", result.to_json())
+        score_table(f"{model} on {loaded.name}; one run, epoch kept by {result.selection}", result.to_json())
     out.print(
         f"Passed over: {result.seen:,} texts that training has seen, {result.copies:,} copies of texts of training "
         f"domains, {result.unlabelled:,} without a label."

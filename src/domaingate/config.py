@@ -88,6 +88,9 @@ class ProtocolConfig:
     hide_labels: float = _option(0.0, "Share of training texts whose label is hidden.", 0, 0.999)
     test_share: float = _option(0.1, "Share of each training domain that is set aside for testing.", 0, 0.9)
     target_dev_share: float = _option(0.4, "Share of each held-out domain that is target-dev; the rest is test.", 0, 1)
+    split_seed: int = _option(
+        0, "Seed of the parts and of what is hidden: runs of different --seed see the same parts.", 0, 2**63 - 1
+    )
     select: Selection = _option("source-dev", "The dev part whose accuracy picks the epoch and stops the training.")
 
 
@@ -95,7 +98,12 @@ class ProtocolConfig:
 class FitConfig(ProtocolConfig, TrainingConfig, ModelConfig):
     """One whole run."""
 
-    seed: int = _option(0, "Seed of everything random.", 0, 2**63 - 1)
+    seed: int = _option(0, "Seed of weights, batches, dropout and samples.", 0, 2**63 - 1)
+
+    @property
+    def name(self) -> str:
+        """What the model is called."""
+        return f"{self.model}-{self.gate}" if self.model == "csda" else self.model
 
 
 def flag(name: str) -> str:
@@ -166,11 +174,6 @@ def validate(config: ConfigT) -> ConfigT:
     if parsed.get("widths") == ():
         raise DomainGateError("--widths is empty; it takes one width or more, such as 3,4,5.")
     return dataclasses.replace(config, **parsed)  # type: ignore[type-var]
-
-
-def narrow(cls: type[ConfigT], source: Any) -> ConfigT:
-    """The part of a wider config that a room needs."""
-    return cls(**{item.name: getattr(source, item.name) for item in fields(cls)})  # type: ignore[arg-type]
 
 
 def from_mapping(cls: type[ConfigT], values: Mapping[str, Any], origin: str) -> ConfigT:

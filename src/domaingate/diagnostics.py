@@ -70,7 +70,7 @@ def purity(hidden: FloatArray, classes: IntArray) -> Numbers:
 
 
 def diagnose(samples: FloatArray, classes: IntArray, seed: int = 0) -> Numbers:
-    """How well logistic regression tells the class of a text from z (figure diag): samples (m, N, k), classes (N,).
+    """How well logistic regression tells the class of a text from z (figure 4): samples (m, N, k), classes (N,).
 
     Learned on 70 % of the texts and scored on the others, once for each sample. A class needs two texts to take part.
     Each gate is brought to unit variance first, so that one of small variance is not drowned by the penalty.

@@ -1,6 +1,6 @@
 """The one error that a person at the keyboard can mend."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,3 +21,8 @@ def told(action: str, path: Path | str) -> Iterator[None]:
         elsewhere = error.filename and str(error.filename) != str(path)
         place = f"{error.filename}: " if elsewhere else ""
         raise DomainGateError(f"Cannot {action} {path}: {place}{error.strerror or error}.") from error
+
+
+def listed(names: Sequence[str], at_most: int = 10) -> str:
+    """Some of the names, and how many more there are."""
+    return ", ".join(names[:at_most]) + (f" and {len(names) - at_most} more" if len(names) > at_most else "")

@@ -42,17 +42,18 @@ class DomainGateClassifier(ClassifierMixin, BaseEstimator, TrainingConfig, Model
         texts = _texts(X)
         labels, places = _unknown_as_none(y, len(texts), "labels"), _unknown_as_none(domains, len(texts), "domains")
         classes = _classes(labels)
+        kind = type(classes[0]) if classes else str  # 1 among floats is 1.0
         documents = [
             Document(
                 text,
-                None if label is None else artifact.label_name(label),
+                None if label is None else artifact.label_name(kind(label)),
                 None if place is None else str(place),
                 f"text {row}",
             )
             for row, (text, label, place) in enumerate(zip(texts, labels, places, strict=True))
         ]
         config = self._config()
-        parts = divide(Corpus("the given texts", documents), config, config.dev_share, config.seed)
+        parts = divide(Corpus("the given texts", documents), config)
         prepared = experiment.prepare(parts, config, classes)
         fitted, problem = experiment.fit(prepared)
         if problem:
@@ -139,7 +140,15 @@ def _unknown_as_none(values: Sequence[Any] | None, count: int, what: str) -> lis
     if values is None:
         return [None] * count
     plain = [value.item() if isinstance(value, np.generic) else value for value in np.asarray(values, dtype=object)]
-    found = [None if value is None or value != value else value for value in plain]
+    found = [None if _is_unknown(value) else value for value in plain]
     if len(found) != count:
         raise DomainGateError(f"There are {count} texts but {len(found)} {what}; give one for each text.")
     return found
+
+
+def _is_unknown(value: Any) -> bool:
+    """None, NaN, or a value that does not even equal itself for certain, as pandas' NA."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True

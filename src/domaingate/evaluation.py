@@ -6,7 +6,7 @@ from typing import Any
 
 from domaingate.artifact import label_name
 from domaingate.corpora.document import Document
-from domaingate.errors import DomainGateError
+from domaingate.errors import DomainGateError, listed
 from domaingate.metrics import Score, averages, by_domain
 from domaingate.predictor import Predictor
 from domaingate.protocol import digest
@@ -17,6 +17,7 @@ class Evaluation:
     """Scores by domain, and what was passed over."""
 
     scores: Sequence[Score]
+    selection: str  # the rule that picked the model's epoch
     seen: int  # labelled texts passed over because the model was trained or chosen on them
     copies: int  # texts of unseen domains passed over because they stand in a training domain too
     unlabelled: int
@@ -24,6 +25,7 @@ class Evaluation:
     def to_json(self) -> dict[str, Any]:
         """As plain JSON values."""
         return {
+            "selection": self.selection,
             "domains": [asdict(score) for score in self.scores],
             "averages": averages(self.scores),
             "passed_over": {"seen_in_training": self.seen, "copies": self.copies, "without_label": self.unlabelled},
@@ -38,12 +40,15 @@ def evaluate(predictor: Predictor, documents: Sequence[Document]) -> Evaluation:
         if document.label not in known:
             raise DomainGateError(
                 f"{document.source or 'A text'} has the label {document.label!r}, which training never saw; "
-                f"the model knows {_some(sorted(known))}. Map or remove such texts."
+                f"the model knows {listed(sorted(known))}. Map or remove such texts."
             )
     fresh = [document for document in labelled if digest(document.text) not in predictor.artifact.seen]
     once = _once(fresh, predictor.artifact.metrics["trained_on"])
     scores = score(predictor, once) if once else []
-    return Evaluation(scores, len(labelled) - len(fresh), len(fresh) - len(once), len(documents) - len(labelled))
+    selection = predictor.artifact.metrics["selection"]
+    return Evaluation(
+        scores, selection, len(labelled) - len(fresh), len(fresh) - len(once), len(documents) - len(labelled)
+    )
 
 
 def _once(documents: Sequence[Document], trained_on: Sequence[str]) -> list[Document]:
@@ -62,7 +67,3 @@ def score(predictor: Predictor, documents: Sequence[Document]) -> list[Score]:
         [document.domain for document in documents],
         predictor.artifact.metrics["trained_on"],
     )
-
-
-def _some(names: Sequence[str], at_most: int = 10) -> str:
-    return ", ".join(names[:at_most]) + (f" and {len(names) - at_most} more" if len(names) > at_most else "")

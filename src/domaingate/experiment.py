@@ -17,7 +17,7 @@ from domaingate.config import FitConfig, to_json
 from domaingate.encoding import Encoder, train_encoder
 from domaingate.errors import DomainGateError
 from domaingate.evaluation import score
-from domaingate.inference import check_device
+from domaingate.inference import check_device, limited_to
 from domaingate.metrics import averages
 from domaingate.model.base import Model, Sizes, count_parameters
 from domaingate.model.recipes import build
@@ -48,7 +48,7 @@ class Prepared:
         """What a checkpoint must agree with: the options, and the texts that are trained and chosen on."""
         parts = (self.parts.train, self.parts.source_dev, self.parts.target_dev)
         texts = [[(document.text, document.label, document.domain) for document in part] for part in parts]
-        story = [to_json(self.config), texts]
+        story = [__version__, to_json(self.config), texts]
         return sha256(json.dumps(story, sort_keys=True).encode("utf-8", "replace")).hexdigest()
 
 
@@ -57,6 +57,10 @@ def prepare(parts: Parts, config: FitConfig, labels: Sequence[Label] | None = No
     check_device(config.device)
     present = {document.label for document in parts.train if document.label is not None}
     _check_labels(parts, present)
+    if config.select == "target-dev" and not parts.target_dev:
+        raise DomainGateError(
+            "No labelled text of the held-out domains is left for target-dev; raise --target-dev-share."
+        )
     names: Sequence[Label] = sorted(present) if labels is None else labels
     domains = sorted({document.domain for document in parts.train if document.domain is not None})
     encoder = train_encoder([document.text for document in parts.train], config)
@@ -70,9 +74,14 @@ def fit(
     prepared: Prepared, checkpoint: Path | None = None, resume: bool = False, observer: Observer | None = None
 ) -> tuple[Artifact, str | None]:
     """Train, choose and score; the model, and in a sentence what ended the run early, if anything did."""
+    with limited_to(prepared.config.threads):
+        return _fit(prepared, checkpoint, resume, observer)
+
+
+def _fit(
+    prepared: Prepared, checkpoint: Path | None, resume: bool, observer: Observer | None
+) -> tuple[Artifact, str | None]:
     config, parts = prepared.config, prepared.parts
-    if config.threads:
-        torch.set_num_threads(config.threads)
     names = [label_name(label) for label in prepared.labels]
     data = dataset(parts.train, prepared.encoder, names, prepared.domains)
     dev = {
@@ -87,6 +96,7 @@ def fit(
     metrics = {
         "version": __version__,
         "trained_on": parts.source_domains,
+        "held_out": sorted({str(document.domain) for document in parts.target_dev + parts.target_test}),
         "counts": _counts(parts),
         "parameters": prepared.parameters,
         "selection": config.select if config.select in dev else "last epoch",
@@ -125,7 +135,9 @@ def _check_labels(parts: Parts, present: set[str]) -> None:
         raise DomainGateError("There is no text left to train on; hold out fewer domains or give more texts.")
     if len(present) < 2:
         only = f"only the label {next(iter(present))!r}" if present else "no label"
-        raise DomainGateError(f"The training texts have {only}; a classifier needs two labels or more.")
+        raise DomainGateError(
+            f"The training texts have {only}, and a classifier needs two or more; check --label-column, or hide fewer."
+        )
     for document in parts.source_dev + parts.target_dev + parts.test:
         if document.label not in present:
             raise DomainGateError(

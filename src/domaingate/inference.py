@@ -1,5 +1,7 @@
 """A model over many encoded texts: probabilities, gates and representations, in the order of the texts."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,7 +34,18 @@ def check_device(name: str) -> None:
         torch.ones(1, device=name).sum().item()
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
-        raise DomainGateError(f"--device {name} is not to be had here: {reason}.") from None
+        raise DomainGateError(f"--device {name} is not to be had here: {reason}. Use --device cpu.") from None
+
+
+@contextmanager
+def limited_to(threads: int | None) -> Iterator[None]:
+    """Compute with so many threads, and with as many as before afterwards."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads or before)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def run(model: Model, data: Dataset, inference: Inference = "mean", samples: int = 100) -> Outputs:

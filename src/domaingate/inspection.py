@@ -155,7 +155,7 @@ def _entropy(shares: FloatArray) -> FloatArray:
 
 
 def _representation(path: Path, hidden: FloatArray, domains: Groups, labels: Groups, title: str, seed: int) -> Numbers:
-    """Figure tsne, and how pure neighbourhoods are in the space it shows; of texts drawn evenly over the domains."""
+    """Figure 3, and how pure neighbourhoods are in the space it shows; of texts drawn evenly over the domains."""
     drawn = even_sample(domains.of, _ON_MAP, seed)
     title += f" ({len(drawn):,} of them shown)" if len(drawn) < len(hidden) else ""
     hidden = hidden[drawn]

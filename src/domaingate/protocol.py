@@ -1,7 +1,7 @@
 """Who may see what: the one room that holds out domains, sets parts aside and hides labels.
 
-Every choice is drawn from a seed and the text itself, so it depends neither on the order of the lines nor on the
-other choices. A hidden label or domain is replaced by `None` here; nothing downstream can look at it.
+Every choice is drawn from a seed and the text itself, so it depends neither on the order of the lines nor on what is
+chosen in other domains. A hidden label or domain is replaced by `None` here; nothing downstream can look at it.
 """
 
 import difflib
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import blake2b
 
-from domaingate.config import ProtocolConfig
+from domaingate.config import FitConfig
 from domaingate.corpora.document import Corpus, Document
 from domaingate.errors import DomainGateError
 
@@ -45,16 +45,16 @@ def digest(text: str, purpose: str = "text") -> int:
     return int.from_bytes(blake2b(f"{purpose}\0{text}".encode("utf-8", "replace"), digest_size=8).digest()) >> 1
 
 
-def divide(corpus: Corpus, config: ProtocolConfig, dev_share: float, seed: int) -> Parts:
+def divide(corpus: Corpus, config: FitConfig) -> Parts:
     """Cut a corpus into parts: training domains into train, dev and test, held-out domains into dev and test."""
-    held_out = _held_out(corpus, config)
+    held_out, seed = _held_out(corpus, config), config.split_seed
     source = [document for document in corpus.documents if document.domain not in held_out]
     target = [document for document in corpus.documents if document.domain in held_out and document.label is not None]
     source_test, rest = _take(source, config.test_share, f"test {seed}")
-    source_dev, train = _take(rest, _of_the_rest(dev_share, config.test_share), f"dev {seed}")
+    source_dev, train = _take(rest, _of_the_rest(config.dev_share, config.test_share), f"dev {seed}")
     target_dev, target_test = _take(target, config.target_dev_share, f"target-dev {seed}")
     train = hide(train, config.hide_domains, config.hide_labels, seed)
-    source_dev = _without(source_dev, train)
+    source_dev = hide(_without(source_dev, train), config.hide_domains, 0.0, seed)
     target_dev = _without(target_dev, train + source_dev)
     source_test = _without(source_test, train + source_dev + target_dev)
     target_test = _without(target_test, train + source_dev + target_dev + source_test)
@@ -79,7 +79,7 @@ def hide(documents: Sequence[Document], domains: float, labels: float, seed: int
     ]
 
 
-def _held_out(corpus: Corpus, config: ProtocolConfig) -> frozenset[str]:
+def _held_out(corpus: Corpus, config: FitConfig) -> frozenset[str]:
     """The held-out domains, checked against the domains that there are."""
     names = corpus.held_out if config.held_out is None else config.held_out
     present = {document.domain for document in corpus.documents if document.domain is not None}
@@ -95,7 +95,9 @@ def _held_out(corpus: Corpus, config: ProtocolConfig) -> frozenset[str]:
 
 def _of_the_rest(share: float, taken: float) -> float:
     if share + taken >= 1:
-        raise DomainGateError(f"--dev-share {share:g} and --test-share {taken:g} leave nothing to train on.")
+        raise DomainGateError(
+            f"--dev-share {share:g} and --test-share {taken:g} leave nothing to train on; lower one of them."
+        )
     return share / (1 - taken)
 
 

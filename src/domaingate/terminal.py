@@ -52,16 +52,17 @@ class FitBar:
 def told_run(prepared: Prepared, corpus: str) -> str:
     """What is about to be trained, on what."""
     parts, config = prepared.parts, prepared.config
-    name = config.model if config.model != "csda" else f"csda-{config.gate}"
     known = sum(document.domain is not None for document in parts.train)
     labelled = sum(document.label is not None for document in parts.train)
     unseen = len({document.domain for document in parts.target_dev + parts.target_test})
     sizes = prepared.parameters
+    blind = not parts.source_dev and config.select == "source-dev"
     return (
-        f"{name} on {corpus}: {len(parts.train):,} training texts ({labelled:,} with a label, {known:,} with one of "
-        f"{len(prepared.domains)} domains), {len(prepared.labels)} labels, {unseen} held-out domains\n"
+        f"{config.name} on {corpus}: {len(parts.train):,} training texts ({labelled:,} with a label, {known:,} with "
+        f"one of {len(prepared.domains)} domains), {len(prepared.labels)} labels, {unseen} held-out domains\n"
         f"source-dev {len(parts.source_dev):,}, target-dev {len(parts.target_dev):,}, test {len(parts.test):,} texts; "
         f"{sizes['total']:,} parameters, {sizes['without_embedding']:,} without the token embedding"
+        + ("\nNo text is left for source-dev, so the last epoch is kept." if blind else "")
     )
 
 

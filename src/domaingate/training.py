@@ -229,11 +229,11 @@ def _restore(checkpoint: Checkpoint, model: Model, optimizer: torch.optim.Optimi
     """The state that `_save` left; a fresh start where there is none."""
     if not checkpoint.path.exists():
         return Progress()
-    tensors = read_tensors(checkpoint.path)
     try:
+        tensors = read_tensors(checkpoint.path)
         story = json.loads(bytes(tensors["story"].numpy()))
         identity, history = story["identity"], story["history"]
-    except (KeyError, ValueError, TypeError):
+    except (DomainGateError, KeyError, ValueError, TypeError):
         raise DomainGateError(
             f"{checkpoint.path} is not the checkpoint of a run; start anew without --resume."
         ) from None

@@ -12,7 +12,7 @@ from gradients import grad
 from domaingate import inference
 from domaingate.artifact import load, save
 from domaingate.batches import Batch, dataset
-from domaingate.config import FitConfig, ModelConfig, from_mapping, narrow, to_json
+from domaingate.config import FitConfig, from_mapping, to_json
 from domaingate.corpora.document import Corpus, Document
 from domaingate.corpora.synthetic import MIXTURE
 from domaingate.encoding import train_encoder
@@ -62,11 +62,10 @@ def test_a_config_and_its_json_build_the_same_model(case, config_of):
     again = from_mapping(FitConfig, json.loads(json.dumps(to_json(config))), "config.json")
     assert again == config
     models = []
-    for one in (config, again, narrow(ModelConfig, config)):
+    for one in (config, again):
         torch.manual_seed(3)
         models.append(weights(build(one, Sizes(vocabulary=20, labels=3, domains=4 if config.channels is None else 2))))
     assert same_bits(models[0], models[1])
-    assert same_bits(models[0], models[2])
 
 
 def test_the_loss_falls(trained):
@@ -186,11 +185,11 @@ def test_a_meaningless_number_need_not_even_be_in_range(case, config_of, prepare
 def test_hidden_is_as_if_it_had_never_been(case, config_of, trained, corpus):
     """Do documents whose label and domain are hidden train the same weights as documents that never had them?"""
     config = config_of(case)
-    parts = divide(corpus, config, 0.0, config.seed)
+    parts = divide(corpus, replace(config, dev_share=0.0))
     held_out = [document for document in corpus.documents if document.domain == MIXTURE]
     poorer = Corpus("poorer", parts.train + held_out, corpus.held_out)
     nothing_to_hide = replace(config, hide_domains=0.0, hide_labels=0.0)
-    again, _ = fit(prepare(divide(poorer, nothing_to_hide, 0.0, config.seed), nothing_to_hide))
+    again, _ = fit(prepare(divide(poorer, replace(nothing_to_hide, dev_share=0.0)), nothing_to_hide))
     assert same_bits(weights(trained[0].model), weights(again.model))
     assert list(again.domains) == list(trained[0].domains)
 
@@ -287,7 +286,7 @@ def test_a_fixed_embedding_stays_as_it_was_drawn(tiny, prepared_of):
 
 def paper_size(labels=2, domains=9, vocabulary=50_000, **options):
     with torch.device("meta"):
-        return build(ModelConfig(**options), Sizes(vocabulary, labels, domains))
+        return build(FitConfig(**options), Sizes(vocabulary, labels, domains))
 
 
 def test_parameter_counts_at_the_paper_s_sizes():

@@ -1,4 +1,4 @@
-"""Prior p(z|x) and posterior q(z|x,y,d): modules that take a vector and return a distribution of z (section 2.3)."""
+"""Prior p(z|x) and posterior q(z|x,y,d): modules from a vector to a distribution of z (sections 2.3 and 2.4)."""
 
 from abc import ABC, abstractmethod
 
@@ -32,7 +32,7 @@ class Gate(nn.Module, ABC):
 
 
 class DirichletGate(Gate):
-    """Dirichlet(exp(f0) sigmoid(f)), equations (prior) and (dirparams)."""
+    """Dirichlet(exp(f0) sigmoid(f)), equations 2b and 4."""
 
     def __init__(self, size: int, k: int) -> None:
         super().__init__(size, k)
@@ -47,7 +47,7 @@ class DirichletGate(Gate):
 
 
 class BetaGate(Gate):
-    """Beta(elu(f_alpha) + 1, elu(f_beta) + 1) for each channel."""
+    """Beta(elu(f_alpha) + 1, elu(f_beta) + 1) for each channel, equations 2a and 3."""
 
     def __init__(self, size: int, k: int) -> None:
         super().__init__(size, k)

@@ -35,12 +35,12 @@ def domain_term(logits: Tensor, domain: Tensor, known: Tensor) -> Tensor:
 
 
 def mixture(prior: Categorical, log_likelihood: Tensor) -> Tensor:
-    """log sum over z of p(z|x) p(y|x,z), equation (dsdaloss): (B, k) with (B, k, Y) to (B, Y)."""
+    """log sum over z of p(z|x) p(y|x,z), equation 1: (B, k) with (B, k, Y) to (B, Y)."""
     return torch.logsumexp(prior.logits[..., None] + log_likelihood, dim=1)
 
 
 def kl_term(posterior: Distribution, prior: Distribution) -> Tensor:
-    """KL(q || p) in closed form, equation (elbo)."""
+    """KL(q || p) in closed form, equation 5."""
     return kl_divergence(posterior, prior).mean()
 
 

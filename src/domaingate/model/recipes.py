@@ -49,7 +49,8 @@ class DSDA(Model):
     def __init__(self, k: int, sizes: Sizes, config: ModelConfig) -> None:
         if k < sizes.domains:
             raise DomainGateError(
-                f"DSDA needs a channel for each known domain: --channels is {k}, but {sizes.domains} domains are known."
+                f"DSDA needs a channel for each domain: --channels is {k}, but {sizes.domains} domains are known; "
+                "give more, or leave it out."
             )
         reader = build_reader(sizes.vocabulary, k + 1, config)
         super().__init__(reader, reader.size, sizes.labels, config)
@@ -62,7 +63,7 @@ class DSDA(Model):
         return channels, prior, self.label(channels)
 
     def terms(self, batch: Batch, epoch: float) -> Terms:
-        """Equation (dsdaloss), and log p(z=d|x) where d is known."""
+        """Equation 1, and log p(z=d|x) where d is known."""
         _, prior, log_likelihood = self._read(batch)
         exact = objective.mixture(prior, log_likelihood)
         return {
@@ -106,7 +107,7 @@ class CSDA(Model):
         return posterior
 
     def terms(self, batch: Batch, epoch: float) -> Terms:
-        """Equation (elbo) with one sample; for a text without y, q sees UNK and the KL term alone remains."""
+        """Equation 5 with one sample; for a text without y, q sees UNK and the KL term alone remains."""
         channels, prior, context = self.read(batch)
         posterior = self._posterior(context, batch)
         terms = {
