@@ -148,6 +148,26 @@ def test_on_a_tie_the_first_window_has_the_gradient():
     assert weight.grad.flatten().tolist() == [0, 1]
 
 
+@pytest.mark.parametrize("length", [1, 2, 3, 15, 16, 17, 63, 64, 99, 256, 257, 1000])
+def test_the_first_of_many_ties_in_texts_of_any_length(length):
+    """Is the winner the first of the largest windows, wherever in the text it stands?"""
+    draw = torch.Generator().manual_seed(length)
+    for values in (torch.zeros(length), torch.randint(0, 3, (length,), generator=draw), torch.arange(length)):
+        embedding = torch.cat([torch.zeros(1), values]).double()[:, None].requires_grad_()
+        rows = torch.arange(1, length + 1)[None]  # each token once, many of the same value
+        maxima = max_over_time(embedding, torch.ones(1, 1, 1, 1, dtype=torch.float64), rows, torch.tensor([length]))
+        (gradient,) = grad(maxima.sum(), [embedding])
+        assert gradient.flatten().nonzero().flatten().tolist() == [1 + int(values.argmax())]
+
+
+def test_prediction_has_the_values_of_training(make_batch):
+    """Is a value the same to the bit where nobody asks for a gradient?"""
+    reader, batch = make_reader(5), make_batch(random_texts(5, 11, 30, 15))
+    with torch.no_grad():
+        alone = reader(batch)
+    assert torch.equal(alone, reader(batch))
+
+
 def test_a_tie_with_the_zeros_after_the_text():
     """Is a window that ends after the text a window like others, whose zeros take no gradient to a word?"""
     embedding = torch.tensor([[0.0], [-2.0], [1.0]], dtype=torch.float64, requires_grad=True)

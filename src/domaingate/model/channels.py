@@ -30,7 +30,7 @@ from domaingate.config import ModelConfig
 
 _TRAINED_SCALE = 0.25  # an embedding that is trained starts small: it learns faster and overfits later (docs/log.md)
 _FIXED_SCALE = 1.0  # one that is kept as drawn is uniform in [-1, 1], as in the authors' earlier code
-_TEXTS_AT_ONCE = 8  # small enough for the processor's cache, and little padding when sorted by length
+_WINDOWS_AT_ONCE = 6000  # of texts of similar length: few enough for the processor's cache
 
 
 class Reader(nn.Module, ABC):
@@ -85,26 +85,60 @@ def max_over_time(embedding: Tensor, weight: Tensor, rows: Tensor, lengths: Tens
     `embedding` (U, D) holds the distinct tokens, row 0 zeros for padding; `weight` is (n, width, filters, D);
     `rows` (B, T) says which token stands where; `lengths` (B,) where each text ends.
     """
-    maxima: Tensor = _MaxOverTime.apply(embedding, weight, rows, lengths)  # type: ignore[no-untyped-call]
+    windows = _windows(rows, lengths, weight.shape[1])  # (B, T, width)
+    if not torch.is_grad_enabled():
+        return _search(embedding, weight, windows, lengths)
+    maxima: Tensor = _MaxOverTime.apply(embedding, weight, windows, lengths)  # type: ignore[no-untyped-call]
     return maxima
+
+
+def _search(
+    embedding: Tensor, weight: Tensor, windows: Tensor, lengths: Tensor, winners: Tensor | None = None
+) -> Tensor:
+    """The maxima (B, n, filters); the place of the window that has each is written to `winners`, if given."""
+    n, _, filters, _ = weight.shape
+    groups = _groups(windows, lengths)
+    maxima = embedding.new_empty(len(windows), n, filters)
+    tokens = _laid_out(embedding)
+    for channel in range(n):
+        products = F.linear(tokens, weight[channel].flatten(0, 1))  # (U, width * filters)
+        products = (products.to_dense() if products.is_mkldnn else products).view(-1, filters)
+        for texts, bags in groups:
+            values = F.embedding_bag(bags.flatten(0, 1), products, mode="sum")  # (texts * T, filters)
+            values = values.view(*bags.shape[:2], filters)
+            if winners is None:
+                maxima[texts, channel] = values.amax(dim=1)
+            else:
+                maxima[texts, channel], winners[texts, channel] = _first_largest(values)
+    return maxima
+
+
+def _first_largest(values: Tensor) -> tuple[Tensor, Tensor]:
+    """The maximum over T of `values` (B, T, filters), and the first place that has it: (B, filters) both.
+
+    As `max(dim=1)`, which looks at one number at a time. Here the text is cut into short stretches whose maxima are
+    found by whole vectors (`amax`); only the first stretch that holds the maximum is searched for its place.
+    """
+    count, length, filters = values.shape
+    stretch = max(1, math.isqrt(length) // 2)
+    whole = length // stretch * stretch
+    maxima = torch.cat(
+        [values[:, :whole].view(count, -1, stretch, filters).amax(dim=2), values[:, length - stretch :].amax(1, True)],
+        dim=1,
+    )
+    best, found = maxima.max(dim=1)
+    offsets = torch.arange(stretch, device=values.device)[None, :, None]
+    places = (found[:, None] * stretch).clamp(max=length - stretch) + offsets  # (B, stretch, filters)
+    inside = (values.gather(1, places) == best[:, None]).byte().max(dim=1).indices
+    return best, places[:, 0] + inside
 
 
 class _MaxOverTime(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, embedding: Tensor, weight: Tensor, rows: Tensor, lengths: Tensor) -> Tensor:
-        n, width, filters, _ = weight.shape
-        windows = _windows(rows, lengths, width)  # (B, T, width)
-        order = torch.argsort(lengths, descending=True, stable=True)
-        groups = _groups(order, windows, lengths)
-        maxima = embedding.new_empty(len(rows), n, filters)
-        winners = torch.empty(len(rows), n, filters, dtype=torch.int64, device=rows.device)
-        tokens = _laid_out(embedding)
-        for channel in range(n):
-            products = F.linear(tokens, weight[channel].flatten(0, 1))  # (U, width * filters)
-            products = (products.to_dense() if products.is_mkldnn else products).view(-1, filters)
-            for texts, bags in groups:
-                values = F.embedding_bag(bags.flatten(0, 1), products, mode="sum")  # (texts * T, filters)
-                maxima[texts, channel], winners[texts, channel] = values.view(*bags.shape[:2], filters).max(dim=1)
+    def forward(ctx: Any, embedding: Tensor, weight: Tensor, windows: Tensor, lengths: Tensor) -> Tensor:
+        n, _, filters, _ = weight.shape
+        winners = windows.new_empty(len(windows), n, filters)
+        maxima = _search(embedding, weight, windows, lengths, winners)
         ctx.save_for_backward(embedding, weight, windows, winners)
         return maxima
 
@@ -138,14 +172,17 @@ def _windows(rows: Tensor, lengths: Tensor, width: int) -> Tensor:
     return torch.stack([ends.gather(1, starts + offset) for offset in range(width)], dim=-1)
 
 
-def _groups(order: Tensor, windows: Tensor, lengths: Tensor) -> Sequence[tuple[Tensor, Tensor]]:
+def _groups(windows: Tensor, lengths: Tensor) -> Sequence[tuple[Tensor, Tensor]]:
     """A few texts of similar length at a time: which texts, and for each of their windows the rows of `products`."""
     width = windows.shape[-1]
     offsets = torch.arange(width, device=windows.device)
-    groups = []
-    for texts in torch.split(order, _TEXTS_AT_ONCE):
-        longest = max(1, int(lengths[texts[0]]))
-        groups.append((texts, (windows[texts, :longest] * width + offsets).int()))
+    order = torch.argsort(lengths, descending=True, stable=True)
+    longest = lengths[order].clamp(min=1).tolist()
+    groups, start = [], 0
+    while start < len(order):
+        texts = order[start : start + max(1, _WINDOWS_AT_ONCE // longest[start])]
+        groups.append((texts, (windows[texts, : longest[start]] * width + offsets).int()))
+        start += len(texts)
     return groups
 
 
