@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
+from itertools import product
 from multiprocessing import get_context
 from typing import Any
 
@@ -27,8 +28,8 @@ from domaingate.model.recipes import build
 from domaingate.optimizer import Adam
 
 _DOMAINS = 9  # as many as the paper trains on
-_PREDICTED = 256  # texts in a batch of prediction
-_GROWTH = (1, 2, 4, 8, 13, 16, 32, 64)
+_DETECTED = 2000  # texts that the language detector is timed on
+_TRAINED = 32  # texts in a batch of training
 
 
 class PlainReader(Reader):
@@ -65,6 +66,20 @@ def _convolution(weight: Tensor, bias: Tensor) -> nn.Conv1d:
         convolution.weight.copy_(weight.permute(1, 2, 0))
         convolution.bias.copy_(bias)  # type: ignore[union-attr]
     return convolution
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How much is measured."""
+
+    threads: Sequence[int]
+    batches: int  # of training; a third as many of prediction
+    predicted: int  # texts in a batch of prediction
+    ks: Sequence[int]
+
+
+_WHOLE = Effort((1, 2), 9, 256, (1, 2, 4, 8, 13, 16, 32, 64))
+_QUICK = Effort((1,), 1, 32, (1, 13))
 
 
 @dataclass(frozen=True)
@@ -155,11 +170,12 @@ def compare(
     batches: Sequence[Batch],
     work: Callable[[Batch], float],
     threads: int,
+    first: Batch,
 ) -> Comparison:
-    """Alternate between the two ways over the same batches."""
+    """Alternate between the two ways over the same batches, after a `first` one that does not count."""
     with limited_to(threads):
         for way in ways:
-            way(batches[0])
+            way(first)
         times = [(seconds(ways[0], batch), seconds(ways[1], batch)) for batch in batches]
         peak = matrix_rate()
     ours = statistics.median(time for _, time in times)
@@ -206,31 +222,38 @@ def _filter_numbers(model: Model) -> int:
     return sum(weight.numel() for name, weight in model.named_parameters() if name.startswith("reader.weights"))
 
 
-def speed(stuff: Material, threads: int, count: int) -> list[Comparison]:
+def speed(stuff: Material, threads: int, effort: Effort) -> list[Comparison]:
     """Training and prediction, plain and ours."""
     limit, tokens = stuff.encoder.limit, stuff.config.tokens
     ours, other = stuff.model(), plain(stuff.model(), limit)
     steps = training_step(other, torch.optim.Adam(trainable(other))), training_step(ours, Adam(trainable(ours), 1e-3))
+    (first,) = stuff.batches(1, 1)
     training = compare(
-        f"training, {tokens}", steps, stuff.batches(32, count), lambda batch: training_work(ours, batch), threads
+        f"training, {tokens}",
+        steps,
+        stuff.batches(_TRAINED, effort.batches),
+        lambda batch: training_work(ours, batch),
+        threads,
+        first,
     )
     predicted = compare(
         f"prediction, {tokens}",
         (prediction(other), prediction(ours)),
-        stuff.batches(_PREDICTED, max(1, count // 3)),
+        stuff.batches(effort.predicted, max(1, effort.batches // 3)),
         lambda batch: forward_work(ours, batch),
         threads,
+        first,
     )
     return [training, predicted]
 
 
-def growth(stuff: Material, count: int, ks: Sequence[int] = _GROWTH) -> list[dict[str, float]]:
+def growth(stuff: Material, effort: Effort) -> list[dict[str, float]]:
     """Milliseconds of a training step on one thread, by k."""
     rows = []
-    for k in ks:
+    for k in effort.ks:
         model = stuff.model(k)
         step = training_step(model, Adam(trainable(model), 1e-3))
-        batches = stuff.batches(32, count)
+        batches = stuff.batches(_TRAINED, effort.batches)
         with limited_to(1):
             step(batches[0])
             rows.append({"k": k, "ms": round(1000 * statistics.median(seconds(step, batch) for batch in batches), 1)})
@@ -244,7 +267,7 @@ def steps_alone(corpus: str, way: str, threads: int, lasting: float) -> dict[str
     model = stuff.model() if way == "ours" else plain(stuff.model(), stuff.encoder.limit)
     parameters = trainable(model)
     step = training_step(model, Adam(parameters, 1e-3) if way == "ours" else torch.optim.Adam(parameters))
-    batches = stuff.batches(32, 12)
+    batches = stuff.batches(_TRAINED, 12)
     step(batches[0])
     started, done = time.perf_counter(), 0
     while time.perf_counter() - started < lasting or done < 2:
@@ -290,22 +313,38 @@ def word_pairs(corpus: Corpus) -> dict[str, float]:
     }
 
 
+def language_detector(corpus: Corpus) -> dict[str, float] | None:
+    """py3langid on some of the same texts, a call each as its users make them; nothing where it is not installed."""
+    try:
+        import py3langid
+    except ImportError:
+        return None
+    texts = [document.text for document in corpus.documents[:_DETECTED]]
+    py3langid.classify(texts[0])  # loads its model
+    started = time.perf_counter()
+    for text in texts:
+        py3langid.classify(text)
+    return {"texts": len(texts), "texts_per_second": round(len(texts) / (time.perf_counter() - started), 1)}
+
+
 def measure(name: str, quick: bool, tell: Callable[[str], None]) -> dict[str, Any]:
-    """Everything, as one JSON object; `quick` looks at few batches and leaves out what is slow."""
-    corpus, count = load(name), 2 if quick else 9
+    """Everything, as one JSON object; `quick` looks at few texts and leaves out what is slow."""
+    corpus, effort = load(name), _QUICK if quick else _WHOLE
+    stuff = {tokens: material(corpus, tokens) for tokens in ("words", "bytes")}
     rows: list[Comparison] = []
-    for tokens in ("words", "bytes"):
-        stuff = material(corpus, tokens)
-        for threads in (1,) if quick else (1, 2):
-            tell(f"{tokens}, {threads} thread{'s' if threads > 1 else ''}")
-            rows += speed(stuff, threads, count)
-    tell("growth with k, processes, bag of word pairs")
+    for tokens, threads in product(stuff, effort.threads):
+        tell(f"{tokens}, {threads} thread{'s' if threads > 1 else ''}")
+        rows += speed(stuff[tokens], threads, effort)
+    tell("growth with k, processes, other ways")
     return {
         "corpus": name,
         "texts": len(corpus.documents),
         "torch": torch.__version__,
+        "trained": _TRAINED,
+        "predicted": effort.predicted,
         "comparisons": [asdict(row) for row in rows],
-        "growth": growth(material(corpus, "words"), count, (1, 13) if quick else _GROWTH),
+        "growth": growth(stuff["words"], effort),
         "processes": None if quick else processes(name, 20.0),
         "word_pairs": word_pairs(corpus),
+        "language_detector": language_detector(corpus),
     }

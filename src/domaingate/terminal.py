@@ -146,7 +146,8 @@ def bench_tables(measured: Mapping[str, Any]) -> None:
         for one in measured["comparisons"]
     ]
     heads = ["CSDA, k = 13", "threads", "plain, ms", "ours, ms", "times", "texts/s", "of peak"]
-    table(f"{measured['corpus']}: a batch of 32 to train, of 256 to predict", heads, rows)
+    sizes = f"a batch of {measured['trained']} to train, of {measured['predicted']} to predict"
+    table(f"{measured['corpus']}: {sizes}", heads, rows)
     growth = [[one["k"], f"{one['ms']:,.1f}"] for one in measured["growth"]]
     table("A training step on one thread, by k", ["k", "ms"], growth)
     if measured["processes"]:
@@ -159,3 +160,5 @@ def bench_tables(measured: Mapping[str, Any]) -> None:
         f"Bag of word pairs, one thread: trained on {pairs['texts']:,} texts in {pairs['training_seconds']} s, "
         f"predicts {pairs['texts_per_second']:,.0f} texts/s"
     )
+    if detector := measured["language_detector"]:
+        out.print(f"py3langid, one thread: tells the language of {detector['texts_per_second']:,.0f} texts/s")
