@@ -1,5 +1,6 @@
 """What tests share: a tiny corpus, tiny models of every recipe, and batches made by hand."""
 
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +19,9 @@ from domaingate.model.recipes import build
 from domaingate.protocol import divide
 
 torch.set_num_threads(1)  # the models are so small that a second thread only costs
+signal.signal(
+    signal.SIGINT, signal.default_int_handler
+)  # a background shell ignores Ctrl-C, and so would our processes
 
 
 @dataclass(frozen=True)
