@@ -8,7 +8,15 @@ import torch.nn.functional as F
 from gradients import grad
 
 from domaingate.config import ModelConfig
+from domaingate.model import channels
 from domaingate.model.channels import ConvolutionalReader, max_over_time
+
+
+@pytest.fixture(autouse=True, params=["as a CPU", "as a GPU"])
+def device_kind(request, monkeypatch):
+    """Whatever is asked here is asked of the ways of both kinds of device."""
+    if request.param == "as a GPU":
+        monkeypatch.setattr(channels, "_MEANS", {})
 
 
 def plain_max_over_time(embedding, weight, texts):

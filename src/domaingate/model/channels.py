@@ -18,7 +18,8 @@ Three facts make it fast and leave it exact:
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -30,7 +31,6 @@ from domaingate.config import ModelConfig
 
 _TRAINED_SCALE = 0.25  # an embedding that is trained starts small: it learns faster and overfits later (docs/log.md)
 _FIXED_SCALE = 1.0  # one that is kept as drawn is uniform in [-1, 1], as in the authors' earlier code
-_WINDOWS_AT_ONCE = 6000  # of texts of similar length: few enough for the processor's cache
 
 
 class Reader(nn.Module, ABC):
@@ -97,19 +97,24 @@ def _search(
 ) -> Tensor:
     """The maxima (B, n, filters); the place of the window that has each is written to `winners`, if given."""
     n, _, filters, _ = weight.shape
-    groups = _groups(windows, lengths)
+    means = _means(embedding)
+    groups = _groups(windows, lengths, means.windows)
     maxima = embedding.new_empty(len(windows), n, filters)
     tokens = _laid_out(embedding)
-    for channel in range(n):
-        products = F.linear(tokens, weight[channel].flatten(0, 1))  # (U, width * filters)
-        products = (products.to_dense() if products.is_mkldnn else products).view(-1, filters)
+    for first in range(0, n, means.channels):
+        some = slice(first, min(first + means.channels, n))  # c channels
+        products = F.linear(tokens, weight[some].transpose(0, 1).flatten(0, 2))  # (U, width * c * filters)
+        products = products.to_dense() if products.is_mkldnn else products
+        products = products.view(len(embedding) * weight.shape[1], -1)  # (U * width, c * filters)
         for texts, bags in groups:
-            values = F.embedding_bag(bags.flatten(0, 1), products, mode="sum")  # (texts * T, filters)
-            values = values.view(*bags.shape[:2], filters)
+            values = F.embedding_bag(bags.flatten(0, 1), products, mode="sum")  # (texts * T, c * filters)
+            values = values.view(*bags.shape[:2], -1)
             if winners is None:
-                maxima[texts, channel] = values.amax(dim=1)
+                maxima[texts, some] = values.amax(dim=1).view(len(texts), -1, filters)
             else:
-                maxima[texts, channel], winners[texts, channel] = _first_largest(values)
+                best, places = _first_largest(values)
+                maxima[texts, some] = best.view(len(texts), -1, filters)
+                winners[texts, some] = places.view(len(texts), -1, filters)
     return maxima
 
 
@@ -145,17 +150,52 @@ class _MaxOverTime(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, None, None]:
         embedding, weight, windows, winners = ctx.saved_tensors
-        _, _, _, size = weight.shape
+        filters = weight.flatten(0, 2)  # (n * width * filters, D)
         texts = torch.arange(len(winners), device=winners.device)[:, None, None]
         tokens = windows[texts, winners].permute(1, 3, 2, 0)  # (n, width, filters, B): the winning windows' tokens
         share = gradient.permute(1, 2, 0)[:, None].expand_as(tokens)  # the same for each place of a window
-        by_filter = by_token = None
-        if ctx.needs_input_grad[1]:
-            bags, shares = tokens.reshape(-1, len(texts)), share.reshape(-1, len(texts))
-            by_filter = F.embedding_bag(bags, embedding, mode="sum", per_sample_weights=shares).view_as(weight)
-        if ctx.needs_input_grad[0]:
-            by_token = _gradient_by_token(tokens, share, weight.view(-1, size), len(embedding))
-        return by_token, by_filter, None, None
+        tokens, share = tokens.reshape(len(filters), -1), share.reshape(len(filters), -1)
+        gradients = _means(embedding).gradients
+        by_token, by_filter = gradients(tokens, share, embedding, filters, ctx.needs_input_grad[:2])
+        return by_token, None if by_filter is None else by_filter.view_as(weight), None, None
+
+
+Gradients = tuple[Tensor | None, Tensor | None]  # of the tokens' embeddings (U, D), and of the filters
+
+
+def _by_gathering(
+    tokens: Tensor, share: Tensor, embedding: Tensor, filters: Tensor, needed: Sequence[bool]
+) -> Gradients:
+    """Every filter sums the tokens of its winning windows, every token the filters: few numbers, best on a CPU."""
+    by_filter = F.embedding_bag(tokens, embedding, mode="sum", per_sample_weights=share) if needed[1] else None
+    return _gradient_by_token(tokens, share, filters, len(embedding)) if needed[0] else None, by_filter
+
+
+def _by_multiplying(
+    tokens: Tensor, share: Tensor, embedding: Tensor, filters: Tensor, needed: Sequence[bool]
+) -> Gradients:
+    """The same sums as products with the matrix of shares by filter and token: many numbers, best on a GPU."""
+    shares = share.new_zeros(len(filters), len(embedding)).scatter_add_(1, tokens, share)
+    return shares.T @ filters if needed[0] else None, shares @ embedding if needed[1] else None
+
+
+@dataclass(frozen=True)
+class _Means:
+    """How a kind of device goes about it: the same sums in another order."""
+
+    channels: int  # looked at in one go
+    windows: int  # of texts of similar length, looked at in one go
+    gradients: Callable[[Tensor, Tensor, Tensor, Tensor, Sequence[bool]], Gradients]
+
+
+# On a CPU what is looked at in one go fits into the cache; on a GPU to start an operation must cost less than the
+# operation itself.
+_MEANS = {"cpu": _Means(1, 6_000, _by_gathering)}
+_MEANS_ELSEWHERE = _Means(16, 65_536, _by_multiplying)
+
+
+def _means(tensor: Tensor) -> _Means:
+    return _MEANS.get(tensor.device.type, _MEANS_ELSEWHERE)
 
 
 def _laid_out(matrix: Tensor) -> Tensor:
@@ -172,7 +212,7 @@ def _windows(rows: Tensor, lengths: Tensor, width: int) -> Tensor:
     return torch.stack([ends.gather(1, starts + offset) for offset in range(width)], dim=-1)
 
 
-def _groups(windows: Tensor, lengths: Tensor) -> Sequence[tuple[Tensor, Tensor]]:
+def _groups(windows: Tensor, lengths: Tensor, at_once: int) -> Sequence[tuple[Tensor, Tensor]]:
     """A few texts of similar length at a time: which texts, and for each of their windows the rows of `products`."""
     width = windows.shape[-1]
     offsets = torch.arange(width, device=windows.device)
@@ -180,7 +220,7 @@ def _groups(windows: Tensor, lengths: Tensor) -> Sequence[tuple[Tensor, Tensor]]
     longest = lengths[order].clamp(min=1).tolist()
     groups, start = [], 0
     while start < len(order):
-        texts = order[start : start + max(1, _WINDOWS_AT_ONCE // longest[start])]
+        texts = order[start : start + max(1, at_once // longest[start])]
         groups.append((texts, (windows[texts, : longest[start]] * width + offsets).int()))
         start += len(texts)
     return groups
