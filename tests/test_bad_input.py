@@ -151,6 +151,8 @@ def test_predict_tells_a_file_that_is_not_there(said, model, tmp_path):
     assert "absent.jsonl" in said("predict", model, tmp_path / "absent.jsonl")
     (tmp_path / "empty").mkdir()
     assert "empty" in said("predict", model, tmp_path / "empty")
+    (tmp_path / "none.jsonl").write_text("\n")
+    assert "none.jsonl has no rows" in said("predict", model, tmp_path / "none.jsonl")
     assert "'reviews'" in said("fit", write_jsonl(tmp_path / "a.jsonl", GOOD), "--label-column", "reviews")
 
 
@@ -344,6 +346,23 @@ def test_a_damaged_file_of_a_model(told_by_all, model, name, damage):
     for words in told_by_all(model):
         assert name in words
         assert str(model) in words
+
+
+def test_weights_that_are_no_numbers(told_by_all, model):
+    """Are weights that only give NaN refused rather than used?"""
+    weights = read_tensors(model / "weights.safetensors")
+    next(iter(weights.values())).view(-1)[0] = torch.nan
+    write_tensors(model / "weights.safetensors", weights)
+    for words in told_by_all(model):
+        assert "weights.safetensors holds weights that are no finite numbers" in words
+
+
+def test_a_model_that_is_larger_than_the_memory(said, tmp_path):
+    """Is memory that does not suffice a sentence?"""
+    rows = write_jsonl(tmp_path / "a.jsonl", GOOD)
+    words = said("fit", rows, "--channels", "4096", "--filters", "100000", "--out", tmp_path / "m")
+    assert words.startswith("The memory does not suffice")
+    assert [path.name for path in tmp_path.iterdir() if path.name != "model"] == ["a.jsonl"]
 
 
 @pytest.mark.parametrize("name", JSON_FILES)

@@ -19,6 +19,7 @@ from sklearn.preprocessing import FunctionTransformer
 from domaingate import DomainGateClassifier, DomainGateError, training
 from domaingate.config import FitConfig, ModelConfig, ProtocolConfig, TrainingConfig, kind
 from domaingate.corpora.synthetic import DOMAINS
+from domaingate.predictor import Predictor
 
 SMALL = {
     "channels": 3, "embedding_size": 8, "widths": (1, 2), "filters": 6, "hidden": 8, "label_size": 2, "domain_size": 3,
@@ -115,6 +116,29 @@ def test_predict_is_the_argmax(fitted, data):
     gates = fitted.predict_gates(texts)
     assert gates.shape == (len(texts), 3)
     np.testing.assert_allclose(gates.sum(axis=1), 1, atol=1e-5)
+
+
+@pytest.mark.parametrize("inference", ["sample", "mean", "monte-carlo", "importance"])
+def test_a_way_to_predict_that_draws_draws_the_same_again(data, inference):
+    """Do `predict` and `predict_proba` speak of the same draw, today and tomorrow?"""
+    texts, labels, domains = data
+    model = small(inference=inference, samples=3, epochs=1).fit(texts, labels, domains=domains)
+    probabilities = model.predict_proba(texts)
+    assert np.array_equal(probabilities, model.predict_proba(texts))
+    assert np.array_equal(model.predict(texts), model.classes_[probabilities.argmax(axis=1)])
+
+
+def test_threads_are_kept_to_the_model(data, monkeypatch):
+    """Does prediction use as many threads as were asked for, and leave the program's own number alone?"""
+    texts, labels, _ = data
+    model = small(threads=2, epochs=1).fit(texts, labels)
+    seen = []
+    outputs = Predictor.outputs
+    monkeypatch.setattr(Predictor, "outputs", lambda *given: (seen.append(torch.get_num_threads()), outputs(*given))[1])
+    before = torch.get_num_threads()
+    model.predict(texts[:3])
+    assert seen == [2]
+    assert torch.get_num_threads() == before
 
 
 def test_no_texts_and_one_text(fitted):

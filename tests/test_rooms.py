@@ -31,6 +31,7 @@ ROOMS = [
     "experiment",
     "figures", "diagnostics", "inspection", "card", "streaming",
     "estimator", "bench",
+    "ledger", "study", "trial", "reproduction", "comparison", "layout", "report",
     "terminal", "cli", "__main__",
 ]  # fmt: skip
 EXTRAS = ("pyarrow", "fastapi", "uvicorn", "ray", "py3langid", "langid")

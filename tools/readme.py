@@ -8,7 +8,17 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 PACKAGE = ROOT / "src" / "domaingate"
-COMMANDS = ((), ("corpus",), ("fit",), ("evaluate",), ("predict",), ("inspect",), ("bench",))
+COMMANDS = (
+    (),
+    ("corpus",),
+    ("fit",),
+    ("evaluate",),
+    ("predict",),
+    ("inspect",),
+    ("reproduce",),
+    ("report",),
+    ("bench",),
+)
 
 
 def main() -> int:

@@ -94,6 +94,10 @@ def load(folder: Path, device: str = "cpu") -> Artifact:
         with torch.random.fork_rng(devices=[]):
             model = build(config, Sizes(encoder.size, len(labels), len(domains)))
         model.load_state_dict(weights)
+        if not all(bool(weight.isfinite().all()) for weight in weights.values()):
+            raise DomainGateError(
+                f"{folder / 'weights.safetensors'} holds weights that are no finite numbers; train the model again."
+            )
     return Artifact(config, encoder, labels, domains, model.to(device).eval(), seen, metrics)
 
 

@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 
 from domaingate import __version__
 from domaingate.config import FitConfig, Inference, flag, from_mapping, kind, parse, read_toml
-from domaingate.errors import DomainGateError
+from domaingate.errors import DomainGateError, is_out_of_memory
 
 
 class _Commands(TyperGroup):
@@ -64,6 +64,10 @@ def main() -> None:
         app()
     except DomainGateError as error:
         _fail(str(error))
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        _fail("The memory does not suffice; use a smaller --batch-size, fewer --channels or --filters.")
     except OSError as error:
         place = f" {error.filename}" if error.filename else ""
         _fail(f"The system refused{place}: {error.strerror or error}.")
@@ -75,7 +79,7 @@ def _fail(sentence: str, code: int = 2) -> NoReturn:
 
 
 def _print_json(value: Any) -> None:
-    sys.stdout.write(json.dumps(value, ensure_ascii=False) + "\n")
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n")
     sys.stdout.flush()  # here, where a pipe that nobody reads and a full disk are told
 
 
@@ -365,6 +369,75 @@ def inspect(
         _print_json(numbers)
     else:
         terminal_out.print(f"Pictures and numbers.json are in {out}.")
+
+
+@app.command()
+def reproduce(
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="sentiment, or a .toml file.")],
+    out: Annotated[Path | None, typer.Option(help="Where records.jsonl grows; results/STUDY unless given.")] = None,
+    table: Annotated[str, typer.Option(metavar="A,B", help="Only these tables and figures.")] = "",
+    only: Annotated[str, typer.Option(metavar="TEXT", help="Only rows with this in their name.")] = "",
+    seeds: Annotated[int | None, typer.Option(help="Only so many seeds of each row.", min=1)] = None,
+    small: Annotated[bool, typer.Option("--small", help="Everything at toy size, in two minutes.")] = False,
+    jobs: Annotated[int, typer.Option(help="Runs side by side.", min=1)] = 1,
+    device: DeviceOption = "cpu",
+    threads: Annotated[int | None, typer.Option(help="Threads of each run: its share of the cores.", min=1)] = None,
+    dry: Annotated[bool, typer.Option("--dry", help="Only say what there is to do.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Make the runs of a study that are not recorded yet, then its tables and figures beside the records.
+
+    Records are appended as runs end. A study that was stopped goes on where it was, with the same command.
+
+    Example: domaingate reproduce sentiment --small --jobs 2 --out small
+    """
+    from domaingate import ledger, report, reproduction, terminal
+    from domaingate.study import load_study
+
+    document = load_study(study, small)
+    folder = out or Path("results") / document.name.replace(" ", "-")
+    records = folder / "records.jsonl"
+    runs = document.runs([name.strip() for name in table.split(",") if name.strip()], only, seeds)
+    todo = reproduction.missing(runs, ledger.read(records))
+    terminal.notes.print(terminal.told_study(document, runs, todo, jobs))
+    if not dry:
+        means = reproduction.Means(jobs, threads or max(1, (os.cpu_count() or 1) // jobs), device)
+        with terminal.StudyBar(todo, jobs) as bar:
+            reproduction.reproduce(todo, records, means, bar)
+        report.write(report.report(document, ledger.read(records)), folder)
+    if as_json:
+        _print_json({"study": document.name, "runs": len(runs), "missing": len(todo), "records": str(records)})
+
+
+@app.command("report")
+def report_(
+    records: Annotated[Path, typer.Argument(metavar="RECORDS", help="The records.jsonl of a study.")],
+    study: Annotated[str | None, typer.Option(help="The study, if it is a .toml file of your own.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for tables and figures; that of the records unless given.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Make tables and figures from records alone.
+
+    Tables as text, Markdown and LaTeX; the text is printed too.
+
+    Example: domaingate report results/sentiment/records.jsonl
+    """
+    from dataclasses import asdict
+
+    from domaingate import layout, ledger, report, terminal
+    from domaingate.study import load_study
+
+    found = ledger.read(records)
+    if not found:
+        raise DomainGateError(f"{records} has no records; give the records.jsonl that `domaingate reproduce` wrote.")
+    made = report.report(load_study(study or found[0]["study"]), found)
+    report.write(made, out or records.parent)
+    if as_json:
+        _print_json({"tables": [asdict(grid) for grid in made.grids], "figures": sorted(made.figures)})
+    else:
+        terminal.out.print("\n".join(layout.to_text(grid) for grid in made.grids))
 
 
 @app.command()

@@ -21,6 +21,7 @@ Tokens = Literal["words", "bytes"]
 Schedule = Literal["fixed", "linear"]
 Inference = Literal["sample", "mean", "monte-carlo", "importance"]
 Selection = Literal["source-dev", "target-dev"]
+Half = Literal["both", "F", "Y"]
 
 ConfigT = TypeVar("ConfigT")
 
@@ -83,6 +84,9 @@ class ProtocolConfig:
 
     held_out: tuple[str, ...] | None = _option(
         None, 'Domains kept out of training; "" for none; unless given, the ones that a known corpus keeps for testing.'
+    )
+    half: Half = _option(
+        "both", "Train on all texts, or on one half: Y has those whose domain --hide-domains 0.5 hides, F the others."
     )
     hide_domains: float = _option(0.0, "Share of training texts whose domain is hidden.", 0, 1)
     hide_labels: float = _option(0.0, "Share of training texts whose label is hidden.", 0, 0.999)

@@ -23,6 +23,13 @@ def told(action: str, path: Path | str) -> Iterator[None]:
         raise DomainGateError(f"Cannot {action} {path}: {place}{error.strerror or error}.") from error
 
 
+def is_out_of_memory(error: MemoryError | RuntimeError) -> bool:
+    """Whether memory ran out: on a processor torch says so in words alone."""
+    return isinstance(error, MemoryError) or any(
+        words in str(error) for words in ("can't allocate memory", "out of memory", "invalid allocation size")
+    )
+
+
 def listed(names: Sequence[str], at_most: int = 10) -> str:
     """Some of the names, and how many more there are."""
     return ", ".join(names[:at_most]) + (f" and {len(names) - at_most} more" if len(names) > at_most else "")

@@ -16,6 +16,7 @@ from domaingate.card import card
 from domaingate.config import FitConfig, ModelConfig, TrainingConfig, validate
 from domaingate.corpora import Corpus, Document
 from domaingate.errors import DomainGateError
+from domaingate.inference import Outputs, limited_to
 from domaingate.predictor import Predictor
 from domaingate.protocol import divide
 
@@ -69,13 +70,11 @@ class DomainGateClassifier(ClassifierMixin, BaseEstimator, TrainingConfig, Model
 
     def predict_proba(self, X: Sequence[str]) -> NDArray[np.float32]:
         """(N, labels): probabilities, in the order of `classes_`."""
-        check_is_fitted(self, "predictor_")
-        return self.predictor_.outputs(_texts(X)).probabilities
+        return self._outputs(X).probabilities
 
     def predict_gates(self, X: Sequence[str]) -> NDArray[np.float32]:
         """(N, k): the mean of z under the prior."""
-        check_is_fitted(self, "predictor_")
-        return self.predictor_.outputs(_texts(X)).gates
+        return self._outputs(X).gates
 
     def save(self, folder: str | Path) -> None:
         """Write a model folder."""
@@ -91,6 +90,13 @@ class DomainGateClassifier(ClassifierMixin, BaseEstimator, TrainingConfig, Model
         self = cls(**{name: getattr(fitted.config, name) for name in names}, random_state=fitted.config.seed)
         self._use(fitted)
         return self
+
+    def _outputs(self, texts: Sequence[str]) -> Outputs:
+        """What the model makes of texts; a way to predict that draws begins anew, so that all methods agree."""
+        check_is_fitted(self, "predictor_")
+        fitted = self.predictor_.artifact
+        with limited_to(fitted.config.threads):
+            return Predictor(fitted, seed=fitted.config.seed).outputs(_texts(texts))
 
     def _use(self, fitted: artifact.Artifact) -> None:
         self.classes_ = np.asarray(fitted.labels)

@@ -95,6 +95,42 @@ def scatter(points: NDArray[np.floating[Any]], colours: Groups, markers: Groups,
     return _png(figure)
 
 
+@dataclass(frozen=True)
+class Line:
+    """A line of a diagram; `error` reaches to both sides of y."""
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+    error: Sequence[float] = ()
+    dashed: bool = False
+
+
+def curves(
+    lines: Sequence[Line], title: str, x_title: str, y_title: str, base: int, levels: Sequence[float] = ()
+) -> bytes:
+    """Lines over a logarithmic axis, a dashed one in the colour of the line before it; dotted lines at `levels`."""
+    figure, axes = _new(7.2, 4.4, title)
+    colour = -1
+    for line in lines:
+        colour += not line.dashed
+        shown: dict[str, Any] = {"color": PALETTE[colour % len(PALETTE)], "label": _shown(line.name), "markersize": 4}
+        if line.dashed:
+            axes.plot(line.x, line.y, linestyle="--", marker="x", linewidth=1, **shown)
+        else:
+            marker = MARKERS[colour % len(MARKERS)]
+            axes.errorbar(line.x, line.y, yerr=line.error or None, marker=marker, capsize=3, **shown)
+    for level in levels:
+        axes.axhline(level, color=_INK, linestyle=":", linewidth=1)
+    axes.set_xscale("log", base=base)
+    places = sorted({x for line in lines for x in line.x})
+    axes.set_xticks(places, [f"{place:g}" for place in places])
+    axes.set(xlabel=x_title, ylabel=y_title)
+    axes.grid(alpha=0.3)
+    figure.legend(loc="outside right upper", fontsize=9)
+    return _png(figure)
+
+
 def _new(width: float, height: float, title: str) -> tuple[Figure, Axes]:
     figure = Figure(figsize=(width, height), layout="constrained", dpi=130)
     FigureCanvasAgg(figure)

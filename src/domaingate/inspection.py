@@ -49,7 +49,7 @@ def inspect_model(artifact: Artifact, documents: Sequence[Document], folder: Pat
         raise DomainGateError("There is no text to inspect; give a corpus of at least one text.")
     seed %= 2**32  # all that scikit-learn takes
     outputs = Predictor(artifact, "mean").outputs([document.text for document in documents])
-    posterior = _posterior(artifact, documents, seed)
+    posterior = posterior_samples(artifact, documents, seed)
     _check_finite(outputs.gates, outputs.hidden, *posterior)
     domains = _groups("domain", [document.domain for document in documents], artifact.metrics["trained_on"])
     labels = _groups(
@@ -94,7 +94,7 @@ def _diagnostics(posterior: Sequence[FloatArray], prior: FloatArray, groups: Seq
     }
 
 
-def _posterior(artifact: Artifact, documents: Sequence[Document], seed: int) -> tuple[FloatArray, ...]:
+def posterior_samples(artifact: Artifact, documents: Sequence[Document], seed: int) -> tuple[FloatArray, ...]:
     """Samples of q(z|x,y,d) as in the paper, (3, N, k), and its mean, (1, N, k); nothing where the model has no q."""
     model = artifact.model
     if not isinstance(model, CSDA):
@@ -162,7 +162,7 @@ def _representation(path: Path, hidden: FloatArray, domains: Groups, labels: Gro
     domains, labels = (replace(groups, of=groups.of[drawn]) for groups in (domains, labels))
     reason = _flat(hidden)
     if reason is None:
-        write_bytes(path, scatter(_tsne(hidden, seed), domains, labels, f"{title}: t-SNE of the representation h"))
+        write_bytes(path, scatter(tsne(hidden, seed), domains, labels, f"{title}: t-SNE of the representation h"))
     else:
         with told("remove", path):
             path.unlink(missing_ok=True)  # what an earlier inspection may have left
@@ -175,7 +175,7 @@ def _representation(path: Path, hidden: FloatArray, domains: Groups, labels: Gro
     }
 
 
-def _tsne(hidden: FloatArray, seed: int) -> FloatArray:
+def tsne(hidden: FloatArray, seed: int) -> FloatArray:
     """(N, 2)."""
     perplexity = min(_PERPLEXITY, (len(hidden) - 1) / 3)
     start = "pca" if hidden.shape[1] > 1 else "random"

@@ -3,8 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.metrics import f1_score
 
 UNKNOWN_DOMAIN = "(unknown)"
@@ -30,6 +32,21 @@ def accuracy(truth: Sequence[str], answers: Sequence[str]) -> float:
 def macro_f1(truth: Sequence[str], answers: Sequence[str]) -> float:
     """F1 averaged over the labels that occur among the truths."""
     return float(f1_score(truth, answers, labels=sorted(set(truth)), average="macro", zero_division=0))
+
+
+def mean_scores(
+    probabilities: NDArray[np.floating[Any]], truth: NDArray[np.int64], domains: Sequence[str | None]
+) -> dict[str, float]:
+    """Accuracy and negative log-likelihood of probabilities (N, Y), each domain counting the same."""
+    wide = probabilities.astype(np.float64)
+    right = wide.argmax(axis=1) == truth
+    nll = -np.log(np.maximum(wide[np.arange(len(truth)), truth], 1e-300))
+    names = np.array([domain or UNKNOWN_DOMAIN for domain in domains])
+    groups = [names == name for name in np.unique(names)]
+    return {
+        "accuracy": float(np.mean([right[group].mean() for group in groups])),
+        "nll": float(np.mean([nll[group].mean() for group in groups])),
+    }
 
 
 def by_domain(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from hashlib import blake2b
 
-from domaingate.config import FitConfig
+from domaingate.config import FitConfig, Half
 from domaingate.corpora.document import Corpus, Document
 from domaingate.errors import DomainGateError
 
@@ -53,7 +53,7 @@ def divide(corpus: Corpus, config: FitConfig) -> Parts:
     source_test, rest = _take(source, config.test_share, f"test {seed}")
     source_dev, train = _take(rest, _of_the_rest(config.dev_share, config.test_share), f"dev {seed}")
     target_dev, target_test = _take(target, config.target_dev_share, f"target-dev {seed}")
-    train = hide(train, config.hide_domains, config.hide_labels, seed)
+    train = hide(halve(train, config.half, seed), config.hide_domains, config.hide_labels, seed)
     source_dev = hide(_without(source_dev, train), config.hide_domains, 0.0, seed)
     target_dev = _without(target_dev, train + source_dev)
     source_test = _without(source_test, train + source_dev + target_dev)
@@ -62,12 +62,20 @@ def divide(corpus: Corpus, config: FitConfig) -> Parts:
     return Parts(train, source_dev, source_test, target_dev, target_test, tuple(domains))
 
 
+def halve(documents: Sequence[Document], half: Half, seed: int) -> Documents:
+    """F or Y of Table 1: Y is the half of each domain whose domain `hide` with a share of 0.5 hides, F the rest."""
+    if half == "both":
+        return list(documents)
+    in_y = set(_rows_to_hide(documents, 0.5, seed))
+    return [document for row, document in enumerate(documents) if (row in in_y) == (half == "Y")]
+
+
 def hide(documents: Sequence[Document], domains: float, labels: float, seed: int) -> Documents:
     """Hide the domain of a share of each domain's texts, and the label of a share of each label's texts.
 
     With half of the domains hidden this is the paper's F (domain known) and Y (domain unknown) of Table 1.
     """
-    no_domain = set(_choose(documents, lambda document: document.domain, domains, f"hide-domain {seed}"))
+    no_domain = set(_rows_to_hide(documents, domains, seed))
     no_label = set(_choose(documents, lambda document: document.label, labels, f"hide-label {seed}"))
     return [
         replace(
@@ -77,6 +85,11 @@ def hide(documents: Sequence[Document], domains: float, labels: float, seed: int
         )
         for row, document in enumerate(documents)
     ]
+
+
+def _rows_to_hide(documents: Sequence[Document], share: float, seed: int) -> Iterable[int]:
+    """Rows of a share of each domain."""
+    return _choose(documents, lambda document: document.domain, share, f"hide-domain {seed}")
 
 
 def _held_out(corpus: Corpus, config: FitConfig) -> frozenset[str]:

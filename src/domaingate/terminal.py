@@ -9,13 +9,19 @@ from rich.table import Table
 
 from domaingate.corpora import Count
 from domaingate.experiment import Prepared
-from domaingate.training import Record
+from domaingate.study import Run, Study
+from domaingate.training import Record, Silence
 
 out = Console(soft_wrap=True, highlight=False, markup=False, emoji=False)
 notes = Console(stderr=True, soft_wrap=True, highlight=False, markup=False, emoji=False)
 
 
-class FitBar:
+_TOLD = (
+    "channels", "half", "hide_domains", "kl_weight", "kl_schedule", "prior_likelihood", "learning_rate", "seed",
+)  # fmt: skip
+
+
+class FitBar(Silence):
     """An observer that draws a bar with the named terms, and leaves a line for every epoch."""
 
     def __init__(self) -> None:
@@ -49,6 +55,58 @@ class FitBar:
         notes.print(f"epoch {record['epoch']:>2}  {record['seconds']:6.1f} s  {told_terms(record['terms'])}{dev}{kept}")
 
 
+class StudyBar:
+    """A watcher that draws a bar over runs, as wide as they cost, and leaves a line for every one."""
+
+    def __init__(self, runs: Sequence[Run], jobs: int) -> None:
+        columns = (TextColumn("{task.fields[done]} of {task.fields[runs]} runs"), BarColumn(), TimeRemainingColumn())
+        self._bar = Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal)
+        self._task = self._bar.add_task("", total=sum(run.minutes for run in runs), done=0, runs=len(runs))
+        self._runs, self._done, self._left = len(runs), 0, sum(run.minutes for run in runs) / jobs
+
+    def __enter__(self) -> "StudyBar":
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def ended(self, run: Run, record: Mapping[str, Any]) -> None:
+        """Move the bar and leave a line."""
+        self._done += 1
+        self._bar.update(self._task, advance=run.minutes, done=self._done)
+        best = [f"{name} {_best(record, name)}" for name in ("source-dev", "target-dev")]
+        told = ", ".join(part for part in best if not part.endswith(" "))
+        notes.print(f"{self._done}/{self._runs}  {told_options(run)}  {told}  {record['seconds'] / 60:.1f} min")
+
+    def failed(self, run: Run, problem: str) -> None:
+        """Say why."""
+        self._done += 1
+        notes.print(f"{self._done}/{self._runs}  {told_options(run)}  failed: {problem}")
+
+
+def _best(record: Mapping[str, Any], part: str) -> str:
+    scores = [one[part]["accuracy"] for one in record["candidates"] if part in one]
+    return f"{100 * max(scores):.1f}" if scores else ""
+
+
+def told_options(run: Run) -> str:
+    """What is particular about a run, in a line."""
+    if run.linear:
+        return run.linear
+    options = {name: value for name, value in run.options.items() if name in _TOLD}
+    return " ".join([run.config.name, *(f"{name.replace('_', '-')}={value}" for name, value in options.items())])
+
+
+def told_study(study: Study, runs: Sequence[Run], todo: Sequence[Run], jobs: int) -> str:
+    """What there is to do."""
+    hours = sum(run.minutes for run in todo) / 60 / jobs
+    return (
+        f"{study.title}: {len(runs)} runs, {len(runs) - len(todo)} of them recorded, {len(todo)} to make, "
+        f"about {hours:.1f} hours with {jobs} side by side"
+    )
+
+
 def told_run(prepared: Prepared, corpus: str) -> str:
     """What is about to be trained, on what."""
     parts, config = prepared.parts, prepared.config
@@ -80,10 +138,11 @@ def download_bar(name: str) -> tuple[Progress, Callable[[int, int | None], None]
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], footer: int = 0) -> None:
-    """Print a table: the first column to the left, numbers to the right; the last `footer` rows below a line."""
+    """Print a table: words to the left, numbers to the right; the last `footer` rows below a line."""
     drawn = Table(title=title, title_justify="left")
     for number, column in enumerate(columns):
-        drawn.add_column(column, justify="right" if number else "left")
+        numbers = number > 0 and all(str(row[number])[:1].isdigit() for row in rows if str(row[number]))
+        drawn.add_column(column, justify="right" if numbers else "left")
     for number, row in enumerate(rows):
         drawn.add_row(*map(str, row), end_section=number == len(rows) - footer - 1)
     out.print(drawn)

@@ -21,7 +21,7 @@ from domaingate.batches import Dataset, shuffled
 from domaingate.config import TrainingConfig
 from domaingate.errors import DomainGateError
 from domaingate.inference import run
-from domaingate.metrics import UNKNOWN_DOMAIN
+from domaingate.metrics import mean_scores
 from domaingate.model.base import Model, Turn, trainable
 from domaingate.optimizer import Adam
 from domaingate.storage import prefixed, read_tensors, under, write_tensors
@@ -36,6 +36,9 @@ class Observer(Protocol):
     def step(self, epoch: int, done: int, steps: int, terms: Mapping[str, float]) -> None:
         """After a batch: the means of the named terms in this epoch so far."""
 
+    def look(self, model: Model) -> Record:
+        """After an epoch's scores, before its line is written: what to add to it. Nothing is chosen by that."""
+
     def epoch(self, record: Record) -> None:
         """After an epoch, with its line of the history."""
 
@@ -45,6 +48,10 @@ class Silence:
 
     def step(self, epoch: int, done: int, steps: int, terms: Mapping[str, float]) -> None:
         """Do nothing."""
+
+    def look(self, model: Model) -> Record:
+        """Add nothing."""
+        return {}
 
     def epoch(self, record: Record) -> None:
         """Do nothing."""
@@ -111,6 +118,7 @@ def train(
             progress.problem = _told(str(problem), progress, config)
             break
         _judge(record, model, dev, select, progress)
+        record.update(observer.look(model))
         observer.epoch(record)
         if checkpoint:
             _save(checkpoint, model, optimizer, progress)
@@ -177,16 +185,7 @@ def _rank(record: Record, select: str) -> tuple[float, float]:
 
 def _score(model: Model, part: DevPart) -> dict[str, float]:
     """Accuracy and negative log-likelihood by the prior's mean, each domain counting the same."""
-    probabilities = run(model, part.data).probabilities.astype(np.float64)
-    truth = part.data.label
-    right = probabilities.argmax(axis=1) == truth
-    nll = -np.log(np.maximum(probabilities[np.arange(len(truth)), truth], 1e-300))
-    domains = np.array([domain or UNKNOWN_DOMAIN for domain in part.domains])
-    groups = [domains == domain for domain in np.unique(domains)]
-    return {
-        "accuracy": float(np.mean([right[group].mean() for group in groups])),
-        "nll": float(np.mean([nll[group].mean() for group in groups])),
-    }
+    return mean_scores(run(model, part.data).probabilities, part.data.label, part.domains)
 
 
 def _told(problem: str, progress: Progress, config: TrainingConfig) -> str:

@@ -52,7 +52,10 @@ def _read_synthetic(_: Path) -> Corpus:
 
 _VADER_SHA256 = "5d97c37f3ef6e24eef331122e055dbedafeb6a56abfce0608b326701116ea49a"
 _VADER = PipSource("vaderSentiment==0.5", "vaderSentiment-0.5.zip", _VADER_SHA256)
-_FDU_MTL = "It is the data set fdu-mtl of Liu, Qiu and Huang (2017), offered by its authors: files <domain>.task.train."
+_FDU_MTL = (
+    "Get the data set of Liu, Qiu and Huang (2017), fdu-mtl, from its authors, who named "
+    "http://nlp.fudan.edu.cn/data/ for it: a folder of files such as books.task.train."
+)
 _MDSD = (
     "Get sorted_data.tar.gz of the Multi-Domain Sentiment Dataset v2.0 from "
     "https://www.cs.jhu.edu/~mdredze/datasets/sentiment/ and unpack it there."
@@ -113,7 +116,11 @@ _TABLE = (
         "several, file by file: see its README",
         read_langid,
         "langid",
-        where="It is put together from several sources: train/*.jsonl.gz and heldout/*.jsonl.gz, see docs/data.md.",
+        where=(
+            "Nobody offers it whole: it is made of published texts (Universal Declaration, Debian's catalogues, "
+            "NTREX-128, SIB-200, Leipzig sentences; the benchmarks of Baldwin and Lui, Europarl, tweets, TICO-19), as "
+            "JSON lines in train/DOMAIN.jsonl.gz and heldout/BENCHMARK.jsonl.gz."
+        ),
     ),
 )
 KNOWN: dict[str, Known] = {known.name: known for known in _TABLE}

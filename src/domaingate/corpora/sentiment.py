@@ -23,6 +23,8 @@ def read_fdu_mtl(folder: Path, unlabelled: bool = False) -> Corpus:
         raise DomainGateError(f"{folder} has no file named like books.task.train: is it the folder of fdu-mtl?")
     paths = (folder / f"{domain}.task.{part}" for domain in domains for part in parts)
     documents = [document for path in paths if path.exists() for document in _fdu_documents(path)]
+    for domain in sorted(set(domains) - {document.domain for document in documents}):
+        raise DomainGateError(f"{folder / domain}.task.train has no text in it: the file may be cut short.")
     return Corpus("fdu-mtl", documents, _present(_FDU_HELD_OUT, domains))
 
 

@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 
 from domaingate.corpora.document import Corpus, Document
-from domaingate.corpora.files import Format, find_files, open_bytes, shown
+from domaingate.corpora.files import STDIN, Format, find_files, open_bytes, shown
 from domaingate.corpora.formats import READERS, Flaw, Request, Row, quoted
 from domaingate.errors import DomainGateError
 
@@ -42,7 +42,17 @@ def read_rows(
     A row that cannot be read is yielded as a `BadRow` and reading goes on; what makes the whole file unreadable
     (not there, broken compression, a header without the text column) raises `DomainGateError`.
     """
-    return _stream(find_files(path, format), columns, set())
+    return _demand_rows(_stream(find_files(path, format), columns, set()), path)
+
+
+def _demand_rows(rows: Iterator[Document | BadRow], path: Path | str) -> Iterator[Document | BadRow]:
+    """The same rows; a stream may end before it has begun, a file that has none was meant to be another."""
+    first = next(rows, None)
+    if first is not None:
+        yield first
+        yield from rows
+    elif str(path) != STDIN:
+        raise DomainGateError(f"{shown(path)} has no rows: there is nothing to read.")
 
 
 def read_corpus(

@@ -1,0 +1,90 @@
+"""Runs side by side until all are recorded: each in a process of its own, what is recorded is never made again."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Protocol
+
+from domaingate import ledger, storage
+from domaingate.errors import DomainGateError
+from domaingate.ledger import Record
+from domaingate.study import Run
+from domaingate.trial import play
+
+_UNFINISHED = ".unfinished"
+
+
+class Watcher(Protocol):
+    """Somebody who watches a study."""
+
+    def ended(self, run: Run, record: Record) -> None:
+        """A run is recorded."""
+
+    def failed(self, run: Run, problem: str) -> None:
+        """A run is not."""
+
+
+@dataclass(frozen=True)
+class Means:
+    """What runs are made with."""
+
+    jobs: int
+    threads: int  # of each job
+    device: str
+
+
+def missing(runs: Sequence[Run], records: Sequence[Record]) -> list[Run]:
+    """The runs that no record tells."""
+    of = {record["run"]: record for record in records}
+    return [run for run in runs if run.name not in of or not run.is_told_by(of[run.name])]
+
+
+def reproduce(runs: Sequence[Run], path: Path, means: Means, watcher: Watcher) -> None:
+    """Make the runs and append their records to `path`. A run that a kill cut short goes on from its last epoch."""
+    problems = []
+    unfinished = path.parent / _UNFINISHED
+    with _surroundings(means.threads), ProcessPoolExecutor(means.jobs, mp_context=get_context("spawn")) as pool:
+        waiting = {
+            pool.submit(play, run, means.device, means.threads, unfinished / f"{run.name}.checkpoint"): run
+            for run in runs
+        }
+        try:
+            for future in as_completed(waiting):
+                run = waiting[future]
+                try:
+                    record = future.result()
+                except (DomainGateError, BrokenProcessPool) as error:
+                    problems.append(str(error))
+                    watcher.failed(run, str(error))
+                    continue
+                ledger.append(path, record)
+                (unfinished / f"{run.name}.checkpoint").unlink(missing_ok=True)
+                watcher.ended(run, record)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+    if problems:
+        raise DomainGateError(f"{len(problems)} of {len(runs)} runs failed, the first with: {problems[0]}")
+    storage.sweep(unfinished / "any")
+    if unfinished.exists() and not any(unfinished.iterdir()):
+        unfinished.rmdir()
+
+
+@contextmanager
+def _surroundings(threads: int) -> Iterator[None]:
+    """Libraries with threads of their own read how many from the environment, when a process begins."""
+    wanted = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS"), str(threads))
+    before: Mapping[str, str | None] = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
