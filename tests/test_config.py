@@ -53,6 +53,7 @@ AS_TYPED = {  # what a person types, and what it means
     "threads": ("2", 2),
     "dev_share": ("0.2", 0.2),
     "held_out": ("tea, jam", ("tea", "jam")),
+    "half": ("F", "F"),
     "hide_domains": ("0.5", 0.5),
     "hide_labels": ("0.4", 0.4),
     "test_share": ("0", 0.0),

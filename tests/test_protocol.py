@@ -44,6 +44,18 @@ UNEVEN = {
 }  # fmt: skip
 
 
+def test_one_half_alone_is_that_half_of_both():
+    """Are the texts of F those whose domain --hide-domains 0.5 leaves, those of Y the others, dev parts the same?"""
+    nothing_aside = {"dev_share": 0.2, "test_share": 0.0, "held_out": ("rye",)}
+    both = divided(pile(UNEVEN), hide_domains=0.5, **nothing_aside)
+    f, y = (divided(pile(UNEVEN), half=half, **nothing_aside) for half in ("F", "Y"))
+    assert contents(f)["train"] == Counter((d.text, d.label, d.domain) for d in both.train if d.domain is not None)
+    assert texts(y.train) == texts(d for d in both.train if d.domain is None)
+    assert all(document.domain is not None for document in y.train)  # hiding them is another option's affair
+    assert contents(f)["target_test"] == contents(both)["target_test"]
+    assert texts(f.source_dev) == texts(y.source_dev) == texts(both.source_dev)
+
+
 @pytest.mark.parametrize("share", [0.5, 0.0, 1.0, 0.1, 0.7, 1 / 3])
 def test_halves_are_exact(share):
     """With half of the domains hidden and nothing set aside, are F and Y the paper's n - n//2 and n//2 a domain?"""

@@ -18,7 +18,7 @@ from domaingate.errors import DomainGateError
 from domaingate.experiment import fit, prepare
 from domaingate.inference import run
 from domaingate.protocol import divide
-from domaingate.training import DevPart, train
+from domaingate.training import DevPart, Silence, train
 
 DIVIDED = {"dev_share": 0.2, "test_share": 0.1, "target_dev_share": 0.4, "epochs": 5, "patience": 5}
 
@@ -348,7 +348,7 @@ class _Enough(Exception):
     """Stands for whatever ends a run from outside."""
 
 
-class _Stop:
+class _Stop(Silence):
     """An observer that ends the run after an epoch's checkpoint: in the first step of the next."""
 
     def __init__(self, after):
