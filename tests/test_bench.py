@@ -25,6 +25,7 @@ def test_the_plain_reader_is_the_same_function_with_the_same_gradients(batch):
     plain = PlainReader(ours, 9)
     a, b = ours(batch), plain(batch)
     torch.testing.assert_close(a, b, rtol=0, atol=1e-10)
+    torch.testing.assert_close(plain(batch, 2), b[:, :2], rtol=0, atol=1e-12)
     weights = torch.randn_like(a)
     (a * weights).sum().backward()
     (b * weights).sum().backward()

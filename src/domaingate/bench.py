@@ -21,7 +21,7 @@ from domaingate.batches import Batch, Dataset, dataset, shuffled
 from domaingate.config import FitConfig
 from domaingate.corpora import KNOWN, Corpus, load, locate
 from domaingate.encoding import Encoder, train_encoder
-from domaingate.inference import limited_to
+from domaingate.inference import BATCH, limited_to
 from domaingate.model.base import Model, Sizes, trainable
 from domaingate.model.channels import ConvolutionalReader, Reader
 from domaingate.model.recipes import build
@@ -46,16 +46,18 @@ class PlainReader(Reader):
             for c in range(self.n)
         )
 
-    def forward(self, batch: Batch) -> Tensor:
-        """(B, n, size), the same as ours: windows that start after a text's end do not count."""
+    def forward(self, batch: Batch, first: int | None = None) -> Tensor:
+        """(B, n or first, size), the same as ours: windows that start after a text's end do not count."""
+        n = self.n if first is None else first
         ids = F.pad(batch.ids, (0, self.limit + self.widest - batch.ids.shape[1]))
         embedded = F.embedding(ids, self.embedding, padding_idx=0).transpose(1, 2)  # (B, D, limit + widest)
         after = torch.arange(self.limit, device=ids.device) >= batch.lengths.clamp(min=1)[:, None, None]
         maxima = [
             convolution(embedded)[..., : self.limit].masked_fill(after, -torch.inf).amax(dim=-1)
-            for convolution in self.convolutions
+            for place, convolution in enumerate(self.convolutions)
+            if place % self.n < n
         ]  # width by width, in each channel by channel: (B, filters)
-        by_width = torch.stack(maxima, dim=1).view(len(ids), -1, self.n, maxima[0].shape[-1])
+        by_width = torch.stack(maxima, dim=1).view(len(ids), -1, n, maxima[0].shape[-1])
         return F.relu(by_width.transpose(1, 2).flatten(2))
 
 
@@ -78,7 +80,7 @@ class Effort:
     ks: Sequence[int]
 
 
-_WHOLE = Effort((1, 2), 9, 256, (1, 2, 4, 8, 13, 16, 32, 64))
+_WHOLE = Effort((1, 2), 9, BATCH, (1, 2, 4, 8, 13, 16, 32, 64))
 _QUICK = Effort((1,), 1, 32, (1, 13))
 
 

@@ -27,7 +27,7 @@ from domaingate.diagnostics import (
 )
 from domaingate.errors import DomainGateError, told
 from domaingate.figures import Groups, heat_map, scatter
-from domaingate.inference import FloatArray
+from domaingate.inference import BATCH, FloatArray
 from domaingate.metrics import UNKNOWN_DOMAIN
 from domaingate.model.recipes import CSDA
 from domaingate.predictor import Predictor
@@ -36,7 +36,6 @@ from domaingate.storage import write_bytes, write_json
 _ON_MAP = 2000  # texts at the most
 _PERPLEXITY = 30.0
 _RUNS = 3  # the paper's samples of z
-_BATCH = 256
 
 
 def inspect_model(artifact: Artifact, documents: Sequence[Document], folder: Path, seed: int = 0) -> Numbers:
@@ -104,7 +103,7 @@ def posterior_samples(artifact: Artifact, documents: Sequence[Document], seed: i
     samples, means, order = [], [], []
     with torch.inference_mode(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        for rows, batch in in_order(data, _BATCH):
+        for rows, batch in in_order(data, BATCH):
             posterior = model.infer(batch.to(device))
             samples.append(posterior.sample((_RUNS,)))
             means.append(posterior.mean[None])

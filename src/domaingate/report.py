@@ -231,7 +231,12 @@ def _curve(table: Table, story: Story) -> Report:
         if rule == "target-dev":
             lines = [_line(row.name, values, averages[row.name]) for row in table.rows]
     grids.append(_seconds(table, story, heads))
-    return Report(grids, {table.name: curves(lines, table.title, table.over or "", "accuracy, %", base=2)})
+    return Report(grids, _figure(table, lines, curves(lines, table.title, table.over or "", "accuracy, %", base=2)))
+
+
+def _figure(table: Table, lines: Sequence[Line], figure: bytes) -> dict[str, bytes]:
+    """The figure, if there is anything of ours on it."""
+    return {table.name: figure} if any(line.x for line in lines if not line.dashed) else {}
 
 
 def _averages(right: Right | None) -> NDArray[np.float64]:
@@ -329,7 +334,7 @@ def _diagnosis(table: Table, story: Story) -> Report:
         lines.append(_line(f"{name}, ours", values, told[name]))
         lines.append(Line(f"{name}, the paper's", values, table.paper[name], dashed=True))
     figure = curves(lines, table.title, "lambda", "accuracy from z, %", base=10, levels=(50.0, 100 / 9))
-    return Report([Grid(table.title, heads, rows, notes)], {table.name: figure})
+    return Report([Grid(table.title, heads, rows, notes)], _figure(table, lines, figure))
 
 
 def _told_by_z(records: Sequence[Record], what: str) -> NDArray[np.float64]:

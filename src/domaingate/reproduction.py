@@ -49,8 +49,9 @@ def reproduce(runs: Sequence[Run], path: Path, means: Means, watcher: Watcher) -
     problems = []
     unfinished = path.parent / _UNFINISHED
     with _surroundings(means.threads), ProcessPoolExecutor(means.jobs, mp_context=get_context("spawn")) as pool:
+        way = f"{means.device.replace(':', '')}-{means.threads}"  # a run goes on as it began or not at all
         waiting = {
-            pool.submit(play, run, means.device, means.threads, unfinished / f"{run.name}.checkpoint"): run
+            pool.submit(play, run, means.device, means.threads, unfinished / f"{run.name}-{way}.checkpoint"): run
             for run in runs
         }
         try:
@@ -63,7 +64,8 @@ def reproduce(runs: Sequence[Run], path: Path, means: Means, watcher: Watcher) -
                     watcher.failed(run, str(error))
                     continue
                 ledger.append(path, record)
-                (unfinished / f"{run.name}.checkpoint").unlink(missing_ok=True)
+                for left in unfinished.glob(f"{run.name}-*"):
+                    left.unlink()
                 watcher.ended(run, record)
         finally:
             pool.shutdown(wait=False, cancel_futures=True)

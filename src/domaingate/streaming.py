@@ -7,16 +7,16 @@ from typing import Any
 
 from domaingate.artifact import label_name
 from domaingate.corpora import BadRow, Document
+from domaingate.inference import BATCH
 from domaingate.predictor import Predictor
 
-_AT_ONCE = 512  # rows predicted together when they arrive faster than they are predicted
 _END = object()
 
 
 def predictions(predictor: Predictor, rows: Iterable[Document | BadRow]) -> Iterator[dict[str, Any]]:
     """One dictionary a row: `label`, `probabilities`, `gates`, or `error` for a row that cannot be read."""
     # Answers that are drawn must not depend on which rows happened to arrive together.
-    for group in _as_they_come(rows, 1 if predictor.draws else _AT_ONCE):
+    for group in _as_they_come(rows, 1 if predictor.draws else BATCH):
         documents = [row for row in group if isinstance(row, Document)]
         answers = iter(_answers(predictor, documents) if documents else [])
         for row in group:
@@ -47,7 +47,7 @@ def _rounded(numbers: list[float]) -> list[float]:
 
 def _as_they_come(rows: Iterable[Document | BadRow], at_once: int) -> Iterator[list[Document | BadRow]]:
     """Groups of rows: at least one, more where more are waiting, so a slow stream is answered line by line."""
-    waiting: queue.Queue[Any] = queue.Queue(maxsize=2 * _AT_ONCE)
+    waiting: queue.Queue[Any] = queue.Queue(maxsize=2 * BATCH)
     given_up = threading.Event()
     threading.Thread(target=_pour, args=(rows, waiting, given_up), daemon=True).start()
     ended = False

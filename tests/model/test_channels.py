@@ -214,6 +214,12 @@ def test_what_stands_after_the_end_does_not_matter(make_batch):
     assert torch.equal(reader(make_batch(texts)), reader(make_batch(texts, margin=7)))
 
 
+def test_the_first_few_vectors_are_those_of_all(make_batch):
+    """Is asking for less only less work?"""
+    reader, batch = make_reader(5, n=4), make_batch(random_texts(5, 11, 9, 15))
+    torch.testing.assert_close(reader(batch, 3), reader(batch)[:, :3], rtol=0, atol=1e-12)
+
+
 def test_channels_are_independent(make_batch):
     """Is channel c of n the same as that channel alone?"""
     reader, batch = make_reader(6, n=3), make_batch(random_texts(6, 10, 9, 15))

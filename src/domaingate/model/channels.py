@@ -34,13 +34,13 @@ _FIXED_SCALE = 1.0  # one that is kept as drawn is uniform in [-1, 1], as in the
 
 
 class Reader(nn.Module, ABC):
-    """A batch to n vectors a text. `size` is the length of a vector."""
+    """A batch to n vectors a text, or to the first few of them. `size` is the length of a vector."""
 
     size: int
 
     @abstractmethod
-    def forward(self, batch: Batch) -> Tensor:
-        """(B, n, size)."""
+    def forward(self, batch: Batch, first: int | None = None) -> Tensor:
+        """(B, n or first, size)."""
 
 
 class ConvolutionalReader(Reader):
@@ -63,12 +63,12 @@ class ConvolutionalReader(Reader):
             self.weights.append(nn.Parameter(torch.empty(shape).uniform_(-bound, bound)))
             self.biases.append(nn.Parameter(torch.empty(n, config.filters).uniform_(-bound, bound)))
 
-    def forward(self, batch: Batch) -> Tensor:
-        """(B, n, size): the maximum over time of every filter."""
+    def forward(self, batch: Batch, first: int | None = None) -> Tensor:
+        """(B, n or first, size): the maximum over time of every filter."""
         distinct, rows = torch.unique(F.pad(batch.ids, (0, 1)), return_inverse=True)  # padding is row 0
         table = F.embedding(distinct, self.embedding, padding_idx=0, sparse=True)  # (U, D)
         maxima = [
-            max_over_time(table, weight, rows, batch.lengths) + bias
+            max_over_time(table, weight[:first], rows, batch.lengths) + bias[:first]
             for weight, bias in zip(self.weights, self.biases, strict=True)
         ]
         return F.relu(torch.cat(maxima, dim=-1))

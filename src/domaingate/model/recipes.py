@@ -91,12 +91,12 @@ class CSDA(Model):
         gate, answers = GATES[config.gate], (config.label_size, config.domain_size)
         self.prior = gate(reader.size, k)
         self.posterior = Posterior(gate, reader.size, k, sizes.labels, sizes.domains, answers)
-        self.labels = sizes.labels
+        self.k, self.labels = k, sizes.labels
 
-    def read(self, batch: Batch) -> tuple[Tensor, Distribution, Tensor]:
-        """Channels (B, k, h), p(z|x), and the vector (B, h) that the posterior starts from."""
-        vectors = self.reader(batch)
-        return vectors[:, :-2], self.prior(vectors[:, -2]), vectors[:, -1]
+    def read(self, batch: Batch, infers: bool = True) -> tuple[Tensor, Distribution, Tensor]:
+        """Channels (B, k, h), p(z|x), and the vector (B, h) that the posterior starts from, if it `infers`."""
+        vectors = self.reader(batch, None if infers else self.k + 1)
+        return vectors[:, : self.k], self.prior(vectors[:, self.k]), vectors[:, -1]
 
     def infer(self, batch: Batch) -> Distribution:
         """q(z|x,y,d), with UNK for what is not known."""
@@ -131,7 +131,7 @@ class CSDA(Model):
 
     def predict(self, batch: Batch, inference: Inference = "mean", samples: int = 100) -> Prediction:
         """From one sample of the prior, from its mean, or by Monte Carlo or importance averages (section 2.4)."""
-        channels, prior, context = self.read(batch)
+        channels, prior, context = self.read(batch, infers=inference == "importance")
         if inference == "importance":
             log_probabilities = self._importance(channels, prior, context, samples)
         elif inference == "mean":
