@@ -402,7 +402,7 @@ def reproduce(
     terminal.notes.print(terminal.told_study(document, runs, todo, jobs))
     if not dry:
         means = reproduction.Means(jobs, threads or max(1, (os.cpu_count() or 1) // jobs), device)
-        with terminal.StudyBar(todo, jobs) as bar:
+        with terminal.StudyBar(todo) as bar:
             reproduction.reproduce(todo, records, means, bar)
         report.write(report.report(document, ledger.read(records)), folder)
     if as_json:

@@ -125,10 +125,14 @@ def _by_domain(right: Right | None, row: Row, count: int) -> list[str]:
     if right is None:
         return [_NONE] * count
     found = list(accuracies(right).values())
-    return [
-        f"{_mean_and_spread(seeds)}{f' ({row.paper[column]:.1f})' if column < len(row.paper) else ''}"
-        for column, seeds in enumerate(found)
-    ]
+    return [f"{_mean_and_spread(seeds)}{_of_the_paper(row, column)}" for column, seeds in enumerate(found)]
+
+
+def _of_the_paper(row: Row, column: int) -> str:
+    if column >= len(row.paper):
+        return ""
+    spread = f" ± {row.spread[column]:.1f}" if column < len(row.spread) else ""
+    return f" ({row.paper[column]:.1f}{spread})"
 
 
 def _mean_and_spread(values: NDArray[np.float64], digits: int = 1) -> str:

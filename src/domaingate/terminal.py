@@ -58,11 +58,11 @@ class FitBar(Silence):
 class StudyBar:
     """A watcher that draws a bar over runs, as wide as they cost, and leaves a line for every one."""
 
-    def __init__(self, runs: Sequence[Run], jobs: int) -> None:
+    def __init__(self, runs: Sequence[Run]) -> None:
         columns = (TextColumn("{task.fields[done]} of {task.fields[runs]} runs"), BarColumn(), TimeRemainingColumn())
         self._bar = Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal)
         self._task = self._bar.add_task("", total=sum(run.minutes for run in runs), done=0, runs=len(runs))
-        self._runs, self._done, self._left = len(runs), 0, sum(run.minutes for run in runs) / jobs
+        self._runs, self._done = len(runs), 0
 
     def __enter__(self) -> "StudyBar":
         self._bar.start()
