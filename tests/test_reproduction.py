@@ -116,6 +116,19 @@ def test_a_run_that_fails_does_not_stop_the_others(reproduce, tmp_path):
     assert len(ledger.read(tmp_path / "records.jsonl")) == 1
 
 
+def test_what_cannot_begin_is_told_at_once(reproduce, tmp_path, monkeypatch):
+    """Are a device, a corpus and a place that are not there one sentence, before any run?"""
+    assert "--device mps is not to be had here" in sentence(reproduce(tmp_path / "a", "--device", "mps"))
+    (tmp_path / "file").touch()
+    assert "Cannot write" in sentence(reproduce(tmp_path / "file" / "b"))
+    monkeypatch.setenv("DOMAINGATE_DATA", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    outcome = reproduce(tmp_path / "c", study="sentiment")
+    assert sentence(outcome).startswith("The corpus 'fdu-mtl")
+    assert "failed" not in outcome.err
+    assert not (tmp_path / "c").exists()
+
+
 def test_what_there_is_to_do(reproduce, tmp_path):
     """Does --dry count runs, of a part too, and make none?"""
     outcome = reproduce(tmp_path, "--dry", "--table", "2", "--seeds", "1", "--only", "csda", "--json")

@@ -37,16 +37,22 @@ def _record(line: bytes, place: str) -> Record:
         ) from None
 
 
+def begin(path: Path) -> None:
+    """Make sure that records can be written there."""
+    with told("write", path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.open("ab").close()
+
+
 def append(path: Path, record: Record) -> None:
     """Add one line, whole on disk when this returns."""
     line = json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
-    with told("write", path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a+b") as stream:
-            _drop_unfinished(stream)
-            stream.write(line)
-            stream.flush()
-            os.fsync(stream.fileno())
+    begin(path)
+    with told("write", path), path.open("a+b") as stream:
+        _drop_unfinished(stream)
+        stream.write(line)
+        stream.flush()
+        os.fsync(stream.fileno())
 
 
 def _drop_unfinished(stream: Any) -> None:

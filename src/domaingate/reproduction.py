@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Protocol
 
 from domaingate import ledger, storage
+from domaingate.corpora import load
 from domaingate.errors import DomainGateError
+from domaingate.inference import check_device
 from domaingate.ledger import Record
 from domaingate.study import Run
 from domaingate.trial import play
@@ -46,6 +48,10 @@ def missing(runs: Sequence[Run], records: Sequence[Record]) -> list[Run]:
 
 def reproduce(runs: Sequence[Run], path: Path, means: Means, watcher: Watcher) -> None:
     """Make the runs and append their records to `path`. A run that a kill cut short goes on from its last epoch."""
+    check_device(means.device)
+    for corpus in sorted({run.corpus for run in runs}):
+        load(corpus)  # what is not there is told once, before anything is begun
+    ledger.begin(path)
     problems = []
     unfinished = path.parent / _UNFINISHED
     with _surroundings(means.threads), ProcessPoolExecutor(means.jobs, mp_context=get_context("spawn")) as pool:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from domaingate.config import FitConfig, from_mapping, read_toml, to_json
-from domaingate.errors import DomainGateError
+from domaingate.errors import DomainGateError, listed
 
 Kind = Literal["counts", "search", "scores", "ways", "curve", "diagnosis", "map"]
 Linear = Literal["words", "word pairs", "in domain", "counts"]  # no network: linear models, or the bare parts
@@ -112,7 +112,8 @@ class Study:
         rows = [row for table in self.tables if not tables or table.name in tables for row in table.rows]
         chosen = [row for row in rows if only.lower() in f"{row.data} {row.name}".lower()]
         if not chosen:
-            raise DomainGateError(f"--only {only!r} is in the name of no row: {', '.join(row.name for row in rows)}.")
+            names = listed(list(dict.fromkeys(f"{row.data} {row.name}" for row in rows)), 40)
+            raise DomainGateError(f"--only {only!r} is in the name of no row: {names}.")
         found = {run.name: run for row in chosen for run in row.runs if seeds is None or run.config.seed < seeds}
         return sorted(found.values(), key=lambda run: run.config.seed)
 
