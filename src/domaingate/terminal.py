@@ -205,7 +205,8 @@ def bench_tables(measured: Mapping[str, Any]) -> None:
         for one in measured["comparisons"]
     ]
     heads = ["CSDA, k = 13", "threads", "plain, ms", "ours, ms", "times", "texts/s", "of peak"]
-    sizes = f"a batch of {measured['trained']} to train, of {measured['predicted']} to predict"
+    predicted = ", ".join(f"{texts} ({tokens})" for tokens, texts in measured["predicted"].items())
+    sizes = f"a batch of {measured['trained']} to train, of {predicted} to predict"
     table(f"{measured['corpus']}: {sizes}", heads, rows)
     growth = [[one["k"], f"{one['ms']:,.1f}"] for one in measured["growth"]]
     table("A training step on one thread, by k", ["k", "ms"], growth)
