@@ -329,6 +329,18 @@ def test_predict_in_every_way(domaingate, models, texts, corpus, name, way):
         assert len(line["gates"]) == {"s-cnn": 1, "gen": 2}.get(name, 4)
 
 
+def test_predict_among_some_labels_and_withholds_an_answer(domaingate, models, texts, corpus):
+    """Do --languages and --abstain-below hold, and is a label that is none told?"""
+    folder, _ = models()
+    for line in domaingate("predict", folder, texts, "--languages", "positive").lines:
+        assert (line["label"], line["probabilities"]) == ("positive", {"positive": 1.0})
+    for line in domaingate("predict", folder, texts, "--abstain-below", 0.6).lines:
+        assert (line["label"] == "und") == (max(line["probabilities"].values()) < 0.6)
+    outcome = domaingate("predict", folder, texts, "--languages", "positive,de")
+    assert "The model has no label 'de'; it knows negative, positive." in outcome.err
+    assert (outcome.code, outcome.out) == (2, "")
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_predict_follows_its_seed(domaingate, models, texts, way):
     """Is `predict` the same for the same seed, run after run, and another for another where it draws?"""

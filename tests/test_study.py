@@ -90,6 +90,8 @@ def test_a_part_of_a_study(study):
     assert {run.config.model for run in study.runs(["search"])} == {"s-cnn"}
     assert {run.config.model for run in study.runs(["2"], only="csda")} == {"csda"}
     assert {run.config.seed for run in study.runs(seeds=1)} == {0}
+    (_, second, *_) = study.runs(["2"], only="csda")
+    assert study.runs(only=second.name) == [second]
     with pytest.raises(DomainGateError, match=r"--table 9 is no table of .*study; it has 1, search, 2"):
         study.runs(["9"])
     with pytest.raises(DomainGateError, match="--only 'gpt' is in the name of no row"):

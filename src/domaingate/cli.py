@@ -307,6 +307,12 @@ def predict(
     inference: Annotated[str | None, typer.Option(help="sample, mean, monte-carlo or importance.")] = None,
     samples: Annotated[int | None, typer.Option(help="Samples for monte-carlo and importance.", min=1)] = None,
     seed: Annotated[int, typer.Option(help="Seed for the ways to predict that draw.", min=0)] = 0,
+    languages: Annotated[
+        str, typer.Option(metavar="A,B", help="The labels that an answer may be, such as de,fr,nl; all unless given.")
+    ] = "",
+    abstain_below: Annotated[
+        float, typer.Option(metavar="P", help="Answer und where no label is as probable as this.", min=0, max=1)
+    ] = 0.0,
     device: DeviceOption = "cpu",
     threads: ThreadsOption = None,
     text_column: TextColumn = "text",
@@ -320,10 +326,15 @@ def predict(
 
     Example: echo '{"text": "A fine film."}' | domaingate predict model -
     """
+    from dataclasses import replace
+
     from domaingate.corpora import Columns, read_rows
     from domaingate.streaming import predictions
 
-    predictor = _predictor(model, device, threads, inference, samples, seed)
+    among = [name.strip() for name in languages.split(",") if name.strip()]
+    predictor = replace(
+        _predictor(model, device, threads, inference, samples, seed), among=among, abstain_below=abstain_below
+    )
     rows = read_rows(file, Columns(text=text_column), _format(format_))
     stream = predictions(predictor, rows)
     if as_json:
@@ -376,7 +387,9 @@ def reproduce(
     study: Annotated[str, typer.Argument(metavar="STUDY", help="sentiment, or a .toml file.")],
     out: Annotated[Path | None, typer.Option(help="Where records.jsonl grows; results/STUDY unless given.")] = None,
     table: Annotated[str, typer.Option(metavar="A,B", help="Only these tables and figures.")] = "",
-    only: Annotated[str, typer.Option(metavar="TEXT", help="Only rows with this in their name.")] = "",
+    only: Annotated[
+        str, typer.Option(metavar="TEXT", help="Only rows with this in their name, or the run called so.")
+    ] = "",
     seeds: Annotated[int | None, typer.Option(help="Only so many seeds of each row.", min=1)] = None,
     small: Annotated[bool, typer.Option("--small", help="Everything at toy size, in two minutes.")] = False,
     jobs: Annotated[int, typer.Option(help="Runs side by side.", min=1)] = 1,

@@ -1,17 +1,20 @@
 """The one way to predict: texts to labels, probabilities and gates. Evaluation, commands and estimator all use it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import torch
 
 from domaingate import inference
-from domaingate.artifact import Artifact, Label
+from domaingate.artifact import Artifact, Label, label_name
 from domaingate.batches import dataset
 from domaingate.config import Inference
 from domaingate.corpora.document import Document
+from domaingate.errors import DomainGateError, listed
 from domaingate.inference import FloatArray, Outputs
+
+UNDETERMINED = "und"  # the answer of a model that is not sure enough; the code of languages for it
 
 
 @dataclass(frozen=True)
@@ -22,12 +25,26 @@ class Predictor:
     inference: Inference | None = None  # the model's own unless given
     samples: int | None = None
     seed: int = 0
+    among: Sequence[str] = ()  # the labels that an answer may be; all unless some are named
+    abstain_below: float = 0.0  # a less probable answer is `UNDETERMINED`
     _generator: dict[str, torch.Tensor] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        """Refuse labels that the model does not know."""
+        known = {label_name(label) for label in self.artifact.labels}
+        for name in self.among:
+            if name not in known:
+                raise DomainGateError(f"The model has no label {name!r}; it knows {listed(sorted(known), 100)}.")
 
     @property
     def labels(self) -> Sequence[Label]:
-        """The labels, in the order of the probabilities' columns."""
-        return self.artifact.labels
+        """The labels that an answer may be, in the order of the probabilities' columns."""
+        return [self.artifact.labels[column] for column in self._columns]
+
+    @property
+    def _columns(self) -> list[int]:
+        names = [label_name(label) for label in self.artifact.labels]
+        return [column for column, name in enumerate(names) if not self.among or name in self.among]
 
     @property
     def draws(self) -> bool:
@@ -44,11 +61,23 @@ class Predictor:
                 self.artifact.model, data, self.inference or config.inference, self.samples or config.samples
             )
             self._generator["state"] = torch.get_rng_state()
-        return outputs
+        return replace(outputs, probabilities=self._restricted(outputs.probabilities)) if self.among else outputs
 
     def best(self, probabilities: FloatArray) -> list[Label]:
-        """The most probable label of each row."""
-        return [self.labels[column] for column in np.argmax(probabilities, axis=1)]
+        """The most probable label of each row, where it is probable enough."""
+        labels = self.labels
+        return [
+            labels[column] if row[column] >= self.abstain_below else UNDETERMINED
+            for row, column in zip(probabilities, np.argmax(probabilities, axis=1), strict=True)
+        ]
+
+    def _restricted(self, probabilities: FloatArray) -> FloatArray:
+        """p(y|x) given that y is one of the labels asked for; all alike where each of them is too small to be told."""
+        chosen = probabilities[:, self._columns].astype(np.float64)
+        total = chosen.sum(axis=1, keepdims=True)
+        alike = np.full_like(chosen, 1 / chosen.shape[1])
+        given: FloatArray = np.divide(chosen, total, out=alike, where=total > 0).astype(np.float32)
+        return given
 
     def _resume_generator(self) -> None:
         if "state" in self._generator:

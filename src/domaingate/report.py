@@ -185,10 +185,6 @@ def _inside(table: Table, story: Story) -> Grid:
     return Grid(f"{table.title}: inside the models", heads, rows, notes)
 
 
-def _percent(share: float | None) -> float | None:
-    return None if share is None else 100 * share
-
-
 def _mean_of(values: Sequence[float | None], digits: int = 3) -> str:
     known = [value for value in values if value is not None]
     return f"{np.mean(known):.{digits}f}" if known else ""

@@ -74,6 +74,10 @@ class Row:
     paper: Sequence[float]  # the paper's figures: a column each, the average last
     spread: Sequence[float]  # and their standard deviations
 
+    def is_called(self, text: str) -> bool:
+        """Whether `text` is a part of its name, with or without its data."""
+        return text.lower() in f"{self.data} {self.name}".lower()
+
     @property
     def runs(self) -> Sequence[Run]:
         """Those of all points."""
@@ -104,17 +108,17 @@ class Study:
     small: bool
 
     def runs(self, tables: Sequence[str] = (), only: str = "", seeds: int | None = None) -> list[Run]:
-        """The runs of some tables, rows and seeds, each once, those of low seeds first."""
+        """The runs of some tables, rows (or the one run of a name) and seeds, each once, those of low seeds first."""
         for name in tables:
             if name not in [table.name for table in self.tables]:
                 known = ", ".join(table.name for table in self.tables)
                 raise DomainGateError(f"--table {name} is no table of {self.name}; it has {known}.")
         rows = [row for table in self.tables if not tables or table.name in tables for row in table.rows]
-        chosen = [row for row in rows if only.lower() in f"{row.data} {row.name}".lower()]
+        chosen = [run for row in rows for run in row.runs if only in (run.name, "") or row.is_called(only)]
         if not chosen:
             names = listed(list(dict.fromkeys(f"{row.data} {row.name}" for row in rows)), 40)
-            raise DomainGateError(f"--only {only!r} is in the name of no row: {names}.")
-        found = {run.name: run for row in chosen for run in row.runs if seeds is None or run.config.seed < seeds}
+            raise DomainGateError(f"--only {only!r} is in the name of no row, and no run is called so: {names}.")
+        found = {run.name: run for run in chosen if seeds is None or run.config.seed < seeds}
         return sorted(found.values(), key=lambda run: run.config.seed)
 
 
