@@ -4,8 +4,9 @@ import pytest
 import torch
 
 from domaingate.batches import Batch
-from domaingate.bench import PlainReader, measure
+from domaingate.bench import PlainReader, measure, plain
 from domaingate.config import FitConfig
+from domaingate.model.base import Sizes
 from domaingate.model.channels import ConvolutionalReader
 from domaingate.optimizer import Adam
 
@@ -40,6 +41,33 @@ def test_the_plain_reader_is_the_same_function_with_the_same_gradients(batch):
             )
             torch.testing.assert_close(bias.grad[channel], convolution.bias.grad, rtol=0, atol=1e-10)
             row += 1
+
+
+def test_a_whole_step_is_the_plain_one(make_model, batch):
+    """Are CSDA's terms, and the gradients of prior, posterior and channels, those of the plain way, in float64?"""
+    ours, other = make_model(sizes=Sizes(20, 3, 2)), plain(make_model(sizes=Sizes(20, 3, 2)), 9)
+    found = []
+    for model in (ours, other):
+        torch.manual_seed(1)
+        terms = model.terms(batch, 0.0)
+        torch.stack(list(terms.values())).sum().backward()
+        found.append({name: float(term.detach()) for name, term in terms.items()})
+    assert found[0] == pytest.approx(found[1], abs=1e-10)
+    plain_gradients = dict(other.named_parameters())
+    compared = 0
+    for name, parameter in ours.named_parameters():
+        if not name.startswith("reader."):
+            torch.testing.assert_close(parameter.grad, plain_gradients[name].grad, rtol=0, atol=1e-10)
+            compared += 1
+    assert compared > 10
+    embedding = ours.reader.embedding.grad.to_dense()
+    torch.testing.assert_close(embedding, other.reader.embedding.grad, rtol=0, atol=1e-10)
+    by_width = [weight.grad.permute(0, 2, 3, 1).flatten(0, 1) for weight in ours.reader.weights]
+    theirs = [convolution.weight.grad for convolution in other.reader.convolutions]
+    n = len(ours.reader.weights[0])
+    for row, gradient in enumerate(by_width):
+        expected = torch.cat(theirs[row * n : (row + 1) * n])
+        torch.testing.assert_close(gradient, expected, rtol=0, atol=1e-10)
 
 
 def test_rows_give_the_weights_of_dense_adam():

@@ -37,6 +37,18 @@ def test_seeds_that_differ_widen_the_interval():
     assert width[1] > 1.5 * width[0]
 
 
+def test_the_interval_holds_the_truth_as_often_as_it_says():
+    """With five seeds that differ by themselves, is a true difference of 0 outside of the interval in about 5 %?"""
+    draw = np.random.default_rng(0)
+
+    def row():
+        shares = np.clip(0.8 + 0.02 * draw.standard_normal((5, 1)), 0, 1)
+        return {"d": draw.random((5, 300)) < shares, "e": draw.random((5, 300)) < shares}
+
+    clear = [difference(row(), row()).is_clear for _ in range(100)]
+    assert 0 <= np.mean(clear) <= 0.13
+
+
 def test_a_difference_is_paired():
     """Two rows that err on the same texts: is their difference known better than either of them?"""
     hard = answers(1, 600, 0.8)

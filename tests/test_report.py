@@ -7,7 +7,7 @@ from commandline import call, sentence
 
 from domaingate import ledger
 from domaingate.layout import Grid, to_latex, to_markdown, to_text
-from domaingate.report import chosen, report, write
+from domaingate.report import answers, chosen, report, write
 from domaingate.study import load_study
 from domaingate.trial import pack
 
@@ -25,11 +25,15 @@ def candidate(source, target, right, nll=0.5):
 
 
 def test_each_rule_takes_its_own_best():
-    """Does source-dev look at its part, target-dev at its, and the oracle at the test texts?"""
+    """Does source-dev look at its part, target-dev at its, and the oracle at the test texts of each domain?"""
     candidates = [candidate(0.9, 0.1, 2), candidate(0.1, 0.9, 4), candidate(0.5, 0.5, 8)]
-    record = {"candidates": candidates, "test": {"d": {"texts": 10}}}
-    rules = ("source-dev", "target-dev", "oracle")
-    assert [candidates.index(chosen(record, rule)) for rule in rules] == [0, 1, 2]
+    candidates[1]["right"]["e"] = pack([True] * 3)
+    candidates[0]["right"]["e"] = candidates[2]["right"]["e"] = pack([False] * 3)
+    record = {"candidates": candidates, "test": {"d": {"texts": 10}, "e": {"texts": 3}}}
+    assert [answers(record, rule) for rule in ("source-dev", "target-dev")] == [
+        candidates[0]["right"], candidates[1]["right"],
+    ]  # fmt: skip
+    assert answers(record, "oracle") == {"d": candidates[2]["right"]["d"], "e": candidates[1]["right"]["e"]}
 
 
 def test_between_equals_the_likelihood_decides():

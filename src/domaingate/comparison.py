@@ -1,7 +1,9 @@
 """How far an accuracy can be trusted: intervals over texts and seeds, and paired differences. Pure functions.
 
 Both come from a bootstrap: texts are drawn anew within each domain, seeds anew within each row, and the average over
-domains is computed again, so that an interval holds what other texts and other seeds would have given.
+domains is computed again, so that an interval holds what other texts and other seeds would have given. S seeds drawn
+from S differ less from each other than new ones would, by (S - 1) / S of the variance; the draws are stretched for it.
+One seed says nothing of others: its interval is over texts alone.
 """
 
 from collections.abc import Mapping
@@ -53,12 +55,19 @@ def difference(a: Right, b: Right) -> Difference:
 def _drawn(right: Right, stream: int) -> NDArray[np.float64]:
     """(draws,) average accuracies; text weights depend on the domain alone, seed weights on `stream` too."""
     seeds = len(next(iter(right.values())))
-    by_seed = _weights((0, stream), seeds)  # (draws, S)
+    by_seed = _stretched(_weights((0, stream), seeds))  # (draws, S)
     of = [
         ((_weights((1, row), told.shape[1]) @ told.T.astype(np.float64)) * by_seed).sum(axis=1)
         for row, told in enumerate(right.values())
     ]
     return np.asarray(np.mean(of, axis=0))
+
+
+def _stretched(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights that sum to 1 as before, further from equal ones."""
+    count = weights.shape[1]
+    equal = 1 / count
+    return equal + (weights - equal) * np.sqrt(count / (count - 1)) if count > 1 else weights
 
 
 @cache

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import sklearn
+import tokenizers
 import torch
 
 from domaingate import __version__
@@ -73,6 +75,8 @@ def provenance(device: str, threads: int) -> Record:
             "domaingate": __version__,
             "torch": torch.__version__,
             "numpy": np.__version__,
+            "scikit-learn": sklearn.__version__,
+            "tokenizers": tokenizers.__version__,
             "python": platform.python_version(),
         },
         "commit": _commit(),

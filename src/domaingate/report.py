@@ -16,13 +16,14 @@ from domaingate.study import Kind, Point, Row, Study, Table
 from domaingate.trial import unpack
 
 ORACLE = "oracle"
-RULES = {
+RULES = {  # what is chosen is the epoch of a network, the penalty of a linear model
     "target-dev": "epoch chosen on a dev part of the unseen domains, as in the paper",
     "source-dev": "epoch chosen on texts of the training domains: nothing of the unseen ones",
-    ORACLE: "ORACLE: epoch chosen on the test texts themselves, no result but a bound",
+    ORACLE: "ORACLE: each domain's best epoch by its test texts themselves, no result but a bound",
 }
 _PAPERS = "In parentheses the paper's figure."
 _SPREAD = "± is the standard deviation over seeds."
+_ERROR = "± is the standard error over n seeds; of one seed there is none."
 _NONE = "–"
 
 
@@ -51,12 +52,25 @@ class Story:
         if not records or not all(record["test"] == records[0]["test"] for record in records):
             return None
         sizes = {domain: test["texts"] for domain, test in records[0]["test"].items()}
-        packed = [chosen(record, rule)["right"] for record in records]
+        packed = [answers(record, rule) for record in records]
         return {
             domain: np.stack([unpack(right[domain], size) for right in packed])
             for domain, size in sizes.items()
             if domain in self.study.columns
         }
+
+    def is_one_draw(self, point: Point) -> bool:
+        """Whether there is one run only of what another seed would have made otherwise."""
+        records = self.records(point)
+        return len(records) == 1 and records[0]["linear"] is None
+
+    def is_comparable(self, point: Point, other: Point) -> bool:
+        """Whether two points have records of the very same test texts, enough to tell how far they differ."""
+        points = (point, other)
+        if any(not self.records(one) or self.is_one_draw(one) for one in points):
+            return False
+        (mine, *_), (others, *_) = (self.records(one) for one in points)
+        return bool(mine["test"] == others["test"])
 
 
 def report(study: Study, records: Sequence[Record]) -> Report:
@@ -78,18 +92,25 @@ def write(made: Report, folder: Path) -> None:
 
 
 def chosen(record: Record, rule: str) -> Record:
-    """The candidate that a selection rule takes; where there is no dev score, the only one that there is."""
+    """The candidate that a dev part chooses; where there is no dev score, the only one that there is."""
     candidates: Sequence[Record] = record["candidates"]
-    if rule == ORACLE:
-        return max(candidates, key=lambda candidate: _mean_right(record, candidate))
     if len(candidates) == 1:
         return candidates[0]
     return max(candidates, key=lambda candidate: (candidate[rule]["accuracy"], -candidate[rule]["nll"]))
 
 
-def _mean_right(record: Record, candidate: Record) -> float:
-    shares = [unpack(candidate["right"][name], test["texts"]).mean() for name, test in record["test"].items()]
-    return float(np.mean(shares))
+def answers(record: Record, rule: str) -> Mapping[str, str]:
+    """By domain, which texts were told rightly by what `rule` chooses, packed."""
+    if rule != ORACLE:
+        return dict(chosen(record, rule)["right"])
+
+    def share(packed: str, domain: str) -> float:
+        return float(unpack(packed, record["test"][domain]["texts"]).mean())
+
+    return {
+        domain: max((one["right"][domain] for one in record["candidates"]), key=lambda packed: share(packed, domain))
+        for domain in record["test"]
+    }
 
 
 def _scores(table: Table, story: Story) -> Report:
@@ -98,26 +119,43 @@ def _scores(table: Table, story: Story) -> Report:
 
 
 def _accuracies(table: Table, story: Story, rule: str) -> Grid:
-    against = {row.data: story.right(row.points[0], rule) for row in table.rows if row.name == table.against}
+    against = {row.data: row.points[0] for row in table.rows if row.name == table.against}
     letters = list(story.study.columns.values())
     extra = [f"better than {table.against} by"] if table.against else []
     rows = []
     for row in table.rows:
-        right = story.right(row.points[0], rule)
+        (point,) = row.points
+        right = story.right(point, rule)
         cells = [row.data, row.name, *_by_domain(right, row, len(letters) + 1)]
-        if right is not None:
-            low, high = interval(right)
-            cells += [f"{100 * low:.1f} to {100 * high:.1f}", str(len(right[next(iter(right))]))]
-        else:
-            cells += [_NONE, "0"]
-        rows.append(cells + ([_compared(right, against.get(row.data), row.name == table.against)] if extra else []))
-    notes = [_PAPERS, _SPREAD, "The interval (95 %) is over texts and seeds."]
-    if extra:
-        notes.append(
-            f"The difference from {table.against} on the same data and texts; * where its interval leaves out 0."
-        )
+        cells += [_interval(point, right, story), str(len(story.records(point)))]
+        rows.append(cells + ([_compared(point, against.get(row.data), rule, story)] if extra else []))
     heads = ["data", "model", *letters, "average", "interval", "seeds", *extra]
-    return Grid(f"{table.title}; {RULES[rule]}", heads, rows, notes)
+    return Grid(f"{table.title}; {RULES[rule]}", heads, rows, _notes(table))
+
+
+def _notes(table: Table) -> list[str]:
+    notes = [
+        _PAPERS,
+        _SPREAD,
+        "The interval (95 %) is over texts and seeds, of a linear model over texts; a network of one seed has none.",
+    ]
+    if table.against:
+        notes.append(
+            f"The difference from {table.against} on the same data and texts; * where its interval leaves out 0, with "
+            "no correction for the number of rows."
+        )
+    if len({row.data for row in table.rows}) > 1:
+        notes.append(
+            "Copies of training texts are not tested, so the test texts of different data are not quite the same."
+        )
+    return notes
+
+
+def _interval(point: Point, right: Right | None, story: Story) -> str:
+    if right is None or story.is_one_draw(point):
+        return _NONE
+    low, high = interval(right)
+    return f"{100 * low:.1f} to {100 * high:.1f}"
 
 
 def _by_domain(right: Right | None, row: Row, count: int) -> list[str]:
@@ -140,16 +178,15 @@ def _mean_and_spread(values: NDArray[np.float64], digits: int = 1) -> str:
     return f"{mean} ± {100 * np.std(values, ddof=1):.{digits}f}" if len(values) > 1 else mean
 
 
-def _compared(right: Right | None, other: Right | None, same: bool) -> str:
-    if right is None or other is None or same or _sizes(right) != _sizes(other):
+def _compared(point: Point, other: Point | None, rule: str, story: Story) -> str:
+    if other is None or point == other or not story.is_comparable(point, other):
         return ""
-    found = difference(right, other)
+    right, against = story.right(point, rule), story.right(other, rule)
+    if right is None or against is None:
+        return ""
+    found = difference(right, against)
     told = f"{100 * found.mean:+.1f} ({100 * found.low:+.1f} to {100 * found.high:+.1f})"
     return f"{told} *" if found.is_clear else told
-
-
-def _sizes(right: Right) -> dict[str, int]:
-    return {domain: told.shape[1] for domain, told in right.items()}
 
 
 def _inside(table: Table, story: Story) -> Grid:
@@ -180,7 +217,7 @@ def _inside(table: Table, story: Story) -> Grid:
     notes = [
         "Parameters without the token embedding; epoch by target-dev (median); its terms as minimised, mean over "
         "seeds; the share (%) of the variance of the gates that lies between domains, and that of gates which know "
-        "nothing of domains."
+        "nothing of domains, over texts of the unseen domains and those of source-dev whose domain is not hidden."
     ]
     return Grid(f"{table.title}: inside the models", heads, rows, notes)
 
@@ -227,11 +264,12 @@ def _curve(table: Table, story: Story) -> Report:
         cells = [
             [row.data, row.name, *(_with_error(seeds) for seeds in averages[row.name])] for row in table.rows
         ]  # fmt: skip
-        grids.append(Grid(f"{table.title}; {RULES[rule]}", heads, cells, ["± is the standard error over seeds."]))
+        grids.append(Grid(f"{table.title}; {RULES[rule]}", heads, cells, [_ERROR]))
         if rule == "target-dev":
             lines = [_line(row.name, values, averages[row.name]) for row in table.rows]
     grids.append(_seconds(table, story, heads))
-    return Report(grids, _figure(table, lines, curves(lines, table.title, table.over or "", "accuracy, %", base=2)))
+    title = f"{table.title}; epoch by target-dev"
+    return Report(grids, _figure(table, lines, curves(lines, title, table.over or "", "accuracy, %", base=2)))
 
 
 def _figure(table: Table, lines: Sequence[Line], figure: bytes) -> dict[str, bytes]:
@@ -244,11 +282,14 @@ def _averages(right: Right | None) -> NDArray[np.float64]:
 
 
 def _error(seeds: NDArray[np.float64]) -> float:
-    return float(np.std(seeds, ddof=1) / np.sqrt(len(seeds))) if len(seeds) > 1 else 0.0
+    return float(np.std(seeds, ddof=1) / np.sqrt(len(seeds))) if len(seeds) > 1 else float("nan")
 
 
 def _with_error(seeds: NDArray[np.float64]) -> str:
-    return f"{np.mean(seeds):.1f} ± {_error(seeds):.1f} (n = {len(seeds)})" if len(seeds) else _NONE
+    if not len(seeds):
+        return _NONE
+    spread = f" ± {_error(seeds):.1f}" if len(seeds) > 1 else ""
+    return f"{np.mean(seeds):.1f}{spread} (n = {len(seeds)})"
 
 
 def _line(name: str, values: Sequence[float | None], seeds: Sequence[NDArray[np.float64]]) -> Line:
@@ -282,7 +323,9 @@ def _seconds(table: Table, story: Story, heads: Sequence[str]) -> Grid:
 
 def _machine(record: Record) -> str:
     machine = record["machine"]
-    return machine["processor"] if machine["device"] != "cpu" else f"one thread of {machine['processor']}"
+    return (
+        machine["processor"] if machine["device"] != "cpu" else f"{machine['processor']}, threads: {machine['threads']}"
+    )
 
 
 def _ways(table: Table, story: Story) -> Report:
@@ -327,7 +370,8 @@ def _diagnosis(table: Table, story: Story) -> Report:
     notes = [
         f"{_PAPERS} z is drawn from q for the training texts, three samples; chance is 50 for the label and 11.1 for "
         "the domain. KL before its weight, in the epoch kept by target-dev, whose accuracy on the unseen domains "
-        "stands last."
+        "stands last.",
+        _ERROR,
     ]
     lines = []
     for name in _ASKED:

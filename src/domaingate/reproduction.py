@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -65,9 +64,10 @@ def reproduce(runs: Sequence[Run], path: Path, means: Means, watcher: Watcher) -
                 run = waiting[future]
                 try:
                     record = future.result()
-                except (DomainGateError, BrokenProcessPool) as error:
-                    problems.append(str(error))
-                    watcher.failed(run, str(error))
+                except Exception as error:  # whatever it was, the other runs are worth their time
+                    problem = str(error) if isinstance(error, DomainGateError) else repr(error)
+                    problems.append(problem)
+                    watcher.failed(run, problem)
                     continue
                 ledger.append(path, record)
                 for left in unfinished.glob(f"{run.name}-*"):

@@ -132,6 +132,20 @@ def test_float32_stays_near_float64(make_batch):
     torch.testing.assert_close(vectors.double(), wide(make_batch(texts)), rtol=0, atol=2e-6)
 
 
+def test_float32_gradients_stay_near_float64(make_batch):
+    """At a size that goes through the fast products, are the gradients right to rounding, but for a near tie?"""
+    wide = make_reader(0, vocabulary=300, n=2, widths=(3, 5), filters=128, size=300)
+    batch = make_batch(random_texts(0, 16, 60, 300))
+    narrow = copy.deepcopy(wide).float()
+    push = torch.randn(16, 2, wide.size, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    for reader in (wide, narrow):
+        (reader(batch) * push.to(reader.embedding.dtype)).sum().backward()
+    for exact, rounded in zip(wide.parameters(), narrow.parameters(), strict=True):
+        expected, found = (one.grad.to_dense() if one.grad.is_sparse else one.grad for one in (exact, rounded))
+        assert found.dtype == torch.float32
+        assert (found.double() - expected).norm() < 1e-4 * expected.norm()
+
+
 def test_finite_differences_agree():
     """Does autograd's own check find the gradients right?"""
     torch.manual_seed(0)

@@ -100,7 +100,7 @@ def _search(
     means = _means(embedding)
     groups = _groups(windows, lengths, means.windows)
     maxima = embedding.new_empty(len(windows), n, filters)
-    tokens = _laid_out(embedding)
+    tokens = laid_out(embedding)
     for first in range(0, n, means.channels):
         some = slice(first, min(first + means.channels, n))  # c channels
         products = F.linear(tokens, weight[some].transpose(0, 1).flatten(0, 2))  # (U, width * c * filters)
@@ -198,7 +198,7 @@ def _means(tensor: Tensor) -> _Means:
     return _MEANS.get(tensor.device.type, _MEANS_ELSEWHERE)
 
 
-def _laid_out(matrix: Tensor) -> Tensor:
+def laid_out(matrix: Tensor) -> Tensor:
     """The same matrix; on a CPU in float32 for oneDNN, whose product takes half of MKL's time on some processors."""
     known = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]
     return matrix.to_mkldnn() if known and matrix.is_cpu and matrix.dtype == torch.float32 else matrix
