@@ -3,6 +3,9 @@
 import json
 import os
 import shutil
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -102,6 +105,36 @@ def test_a_run_that_was_killed_goes_on_from_its_last_epoch(whole, monkeypatch, t
     assert len(epochs) == 3
     (expected,) = (one for one in ledger.read(whole / "records.jsonl") if one["run"] == run.name)
     assert told(record) == told(expected)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes as Linux shows them")
+def test_no_worker_outlives_a_study_that_was_killed(tmp_path):
+    """Do the processes of its runs end with it, in the middle of their work?"""
+
+    def family():
+        found = Path(f"/proc/{study.pid}/task/{study.pid}/children")
+        return found.read_text(encoding="ascii").split() if found.exists() else []
+
+    def is_alive(pid):
+        stat = Path(f"/proc/{pid}/stat")
+        try:
+            return stat.read_text(encoding="ascii").rsplit(")", 1)[1].split()[0] != "Z"
+        except OSError:
+            return False
+
+    def wait_for(what):
+        until = time.monotonic() + 60
+        while not what() and time.monotonic() < until:
+            time.sleep(0.1)
+        return what()
+
+    command = [sys.executable, "-m", "domaingate", "reproduce", STUDY, "--jobs", "2", "--out", tmp_path]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as study:
+        assert wait_for(lambda: (tmp_path / "records.jsonl").exists() and ledger.read(tmp_path / "records.jsonl"))
+        workers = family()
+        study.kill()
+    assert len(workers) >= 2
+    assert wait_for(lambda: not any(is_alive(pid) for pid in workers))
 
 
 def test_a_run_that_fails_does_not_stop_the_others(reproduce, tmp_path):

@@ -1,11 +1,12 @@
 """Runs side by side until all are recorded: each in a process of its own, what is recorded is never made again."""
 
 import os
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Protocol
 
@@ -53,7 +54,8 @@ def reproduce(runs: Sequence[Run], path: Path, means: Means, watcher: Watcher) -
     ledger.begin(path)
     problems = []
     unfinished = path.parent / _UNFINISHED
-    with _surroundings(means.threads), ProcessPoolExecutor(means.jobs, mp_context=get_context("spawn")) as pool:
+    context = get_context("spawn")
+    with _surroundings(means.threads), ProcessPoolExecutor(means.jobs, context, _end_with_parent) as pool:
         way = f"{means.device.replace(':', '')}-{means.threads}"  # a run goes on as it began or not at all
         waiting = {
             pool.submit(play, run, means.device, means.threads, unfinished / f"{run.name}-{way}.checkpoint"): run
@@ -80,6 +82,18 @@ def reproduce(runs: Sequence[Run], path: Path, means: Means, watcher: Watcher) -
     storage.sweep(unfinished / "any")
     if unfinished.exists() and not any(unfinished.iterdir()):
         unfinished.rmdir()
+
+
+def _end_with_parent() -> None:
+    """In a worker: leave as soon as the study is gone, killed perhaps; its run goes on from its last epoch."""
+
+    def wait() -> None:
+        study = parent_process()
+        if study is not None:
+            study.join()
+            os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 @contextmanager
