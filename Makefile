@@ -18,7 +18,7 @@ $(READY): requirements.lock pyproject.toml
 	@echo "== Setting up .venv with the locked dependencies; the first time this takes a few minutes"
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "domaingate needs Python 3.11 or newer")'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $(READY)
 

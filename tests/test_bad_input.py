@@ -524,6 +524,18 @@ def test_standard_output_that_is_full(processes, whole_model, tmp_path, argument
     assert "Exception ignored" not in outcome.err
 
 
+@pytest.mark.parametrize("name", ["gates.png", "tsne.png", "numbers.json"])
+def test_a_disk_that_is_full_of_inspection(said, whole_model, tmp_path, monkeypatch, name):
+    """Does a full disk, at any file of an inspection, leave what was there before, and nothing half-written?"""
+    out = tmp_path / "inspection"
+    out.mkdir()
+    (out / "numbers.json").write_text("{}", encoding="utf-8")
+    full_at(monkeypatch, name)
+    assert "No space left on device" in said("inspect", whole_model, "synthetic", "--out", out)
+    assert [path.name for path in out.iterdir()] == ["numbers.json"]
+    assert (out / "numbers.json").read_text(encoding="utf-8") == "{}"
+
+
 def test_an_inspection_that_has_no_place(said, whole_model, tmp_path):
     """Is a plain file in the place of inspect's folder told?"""
     (tmp_path / "out").write_text("in the way")

@@ -297,7 +297,9 @@ def test_evaluate_prints_a_table(domaingate, models, texts, corpus, tmp_path):
         assert part in outcome.out
     nothing = write_jsonl(tmp_path / "rows.jsonl", [replace(one, label=None) for one in corpus.documents])
     outcome = domaingate("evaluate", models()[0], nothing)
-    assert (outcome.code, "120 without a label" in outcome.out) == (0, True)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert "There is no text to score; check --label-column." in outcome.err
+    assert "120 without a label" in outcome.err
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -327,6 +329,18 @@ def test_predict_in_every_way(domaingate, models, texts, corpus, name, way):
         best = max(line["probabilities"].values())
         assert line["probabilities"][line["label"]] == best
         assert len(line["gates"]) == {"s-cnn": 1, "gen": 2}.get(name, 4)
+
+
+def test_predict_looks_at_texts_alone(domaingate, models, tmp_path):
+    """Are columns that it has no use for no reason to refuse a row?"""
+    odd = tmp_path / "odd.jsonl"
+    odd.write_text('{"text": "fine", "label": ["a"], "domain": {"b": 1}}\n', encoding="utf-8")
+    twice = tmp_path / "twice.csv"
+    twice.write_text("text,label,label\nfine,a,b\n", encoding="utf-8")
+    for path in (odd, twice):
+        outcome = domaingate("predict", models()[0], path)
+        assert (outcome.code, outcome.err) == (0, "")
+        assert len(outcome.lines) == 1
 
 
 def test_predict_among_some_labels_and_withholds_an_answer(domaingate, models, texts, corpus):

@@ -227,8 +227,14 @@ def test_unknown_keys_are_told_with_a_hint():
         DomainGateError, match=r"^run\.toml sets zzzz, which is no option\. Known: batch_size, .*widths\.$"
     ):
         from_mapping(FitConfig, {"zzzz": 3}, "run.toml")
-    with pytest.raises(DomainGateError, match=r"^--gate is 'gauss'; it takes one of dirichlet, beta, gamma\.$"):
+    with pytest.raises(
+        DomainGateError, match=r"^run\.toml: --gate is 'gauss'; it takes one of dirichlet, beta, gamma\.$"
+    ):
         from_mapping(FitConfig, {"gate": "gauss"}, "run.toml")
+    with pytest.raises(DomainGateError, match=r"^--epochs is 0; it takes a value of at least 1"):
+        from_mapping(FitConfig, {"epochs": 0})
+    with pytest.raises(DomainGateError, match=r"^--threads is 100000; it takes a value from 1 to 1024"):
+        from_mapping(FitConfig, {"threads": 100_000})
     assert from_mapping(FitConfig, {"kl-weight": 1, "kl_epochs": 2}, "run.toml").kl_weight == 1.0
 
 

@@ -228,6 +228,18 @@ def test_absurd_learning_rates_are_told_not_crashed_upon(texts, tmp_path, capsys
         assert all(map(math.isfinite, numbers))
 
 
+@pytest.mark.parametrize("share", [0.0, 0.2])
+def test_an_epoch_that_blows_up_in_its_last_step_is_not_kept(texts, tmp_path, capsys, monkeypatch, share):
+    """With one batch an epoch the loss is finite and the weights are, but no answer is: is that told, with a dev part
+    and without, and is nothing kept?"""
+    arguments = ("fit", texts, "--held-out", "mixture", *TINY, "--channels", 4, "--epochs", 3, "--batch-size", 4096)
+    outcome = call(
+        capsys, monkeypatch, *arguments, "--dev-share", share, "--learning-rate", "1e12", "--out", tmp_path / "model"
+    )
+    assert "finite after epoch 1. No epoch had ended, so there is no model to keep." in sentence(outcome)
+    assert not (tmp_path / "model").exists()
+
+
 # Killed and gone on with
 
 RUNS = {

@@ -14,7 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from domaingate import __version__
-from domaingate.config import FitConfig, Inference, flag, from_mapping, kind, parse, read_toml
+from domaingate.config import MOST_THREADS, FitConfig, Inference, flag, from_mapping, kind, parse, read_toml
 from domaingate.errors import DomainGateError, is_out_of_memory
 
 
@@ -34,13 +34,18 @@ class _Commands(TyperGroup):
 
 app = typer.Typer(
     cls=_Commands,
-    help="Text classifiers for heaps of heterogeneous text, gated by a latent domain.",
+    help="Text classifiers for heaps of heterogeneous text, gated by a latent domain.\n\n"
+    "Example: domaingate fit synthetic --epochs 2 --out model",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-corpus_app = typer.Typer(help="Known corpora, and what is in a file.", no_args_is_help=True, rich_markup_mode=None)
+corpus_app = typer.Typer(
+    help="Known corpora, and what is in a file.\n\nExample: domaingate corpus show synthetic",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 app.add_typer(corpus_app, name="corpus")
 
 CorpusArgument = Annotated[
@@ -53,7 +58,9 @@ DomainColumn = Annotated[str, typer.Option(help="Column with the domain.")]
 FormatOption = Annotated[str, typer.Option("--format", help="auto, jsonl, csv, tsv, parquet or text.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 DeviceOption = Annotated[str, typer.Option(help="Where to compute.")]
-ThreadsOption = Annotated[int | None, typer.Option(help="Threads to compute with: all cores unless given.", min=1)]
+ThreadsOption = Annotated[
+    int | None, typer.Option(help="Threads to compute with: all cores unless given.", min=1, max=MOST_THREADS)
+]
 
 
 def main() -> None:
@@ -289,15 +296,17 @@ def evaluate(
     predictor = _predictor(model, device, threads, inference, samples, seed)
     loaded = _load(corpus, text_column, label_column, domain_column, format_)
     result = evaluation.evaluate(predictor, loaded.documents)
-    if as_json:
-        _print_json({"model": str(model), "corpus": loaded.name, **result.to_json()})
-        return
-    if result.scores:
-        score_table(f"{model} on {loaded.name}; one run, epoch kept by {result.selection}", result.to_json())
-    out.print(
+    passed_over = (
         f"Passed over: {result.seen:,} texts that training has seen, {result.copies:,} copies of texts of training "
         f"domains, {result.unlabelled:,} without a label."
     )
+    if not result.scores:
+        raise DomainGateError(f"There is no text to score; check --label-column. {passed_over}")
+    if as_json:
+        _print_json({"model": str(model), "corpus": loaded.name, **result.to_json()})
+        return
+    score_table(f"{model} on {loaded.name}; one run, epoch kept by {result.selection}", result.to_json())
+    out.print(passed_over)
 
 
 @app.command()
@@ -335,7 +344,7 @@ def predict(
     predictor = replace(
         _predictor(model, device, threads, inference, samples, seed), among=among, abstain_below=abstain_below
     )
-    rows = read_rows(file, Columns(text=text_column), _format(format_))
+    rows = read_rows(file, Columns(text_column, label=None, domain=None), _format(format_))
     stream = predictions(predictor, rows)
     if as_json:
         everything = list(stream)
@@ -394,7 +403,9 @@ def reproduce(
     small: Annotated[bool, typer.Option("--small", help="Everything at toy size, in two minutes.")] = False,
     jobs: Annotated[int, typer.Option(help="Runs side by side.", min=1)] = 1,
     device: DeviceOption = "cpu",
-    threads: Annotated[int | None, typer.Option(help="Threads of each run: its share of the cores.", min=1)] = None,
+    threads: Annotated[
+        int | None, typer.Option(help="Threads of each run: its share of the cores.", min=1, max=MOST_THREADS)
+    ] = None,
     dry: Annotated[bool, typer.Option("--dry", help="Only say what there is to do.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -479,7 +490,7 @@ def _config(path: Path | None, given: dict[str, str]) -> FitConfig:
     """Defaults, then the file, then flags."""
     file = from_mapping(FitConfig, read_toml(path), str(path)) if path else FitConfig()
     values = {item.name: getattr(file, item.name) for item in fields(FitConfig)}
-    return from_mapping(FitConfig, {**values, **given}, "the command line")
+    return from_mapping(FitConfig, {**values, **given})
 
 
 def _format(name: str) -> Any:

@@ -25,6 +25,8 @@ Half = Literal["both", "F", "Y"]
 
 ConfigT = TypeVar("ConfigT")
 
+MOST_THREADS = 1024  # of more, systems refuse to start some
+
 
 def _option(default: Any, sentence: str, low: float = -float("inf"), high: float = float("inf")) -> Any:
     """Declare a field with the sentence that explains it and the range of values that make sense."""
@@ -74,7 +76,7 @@ class TrainingConfig:
     epochs: int = _option(10, "Epochs at the most.", 1)
     patience: int = _option(2, "Stop after this many epochs without a better dev score.", 1)
     device: str = _option("cpu", "Where to compute: cpu, cuda, cuda:1, mps.")
-    threads: int | None = _option(None, "Threads to compute with: all cores unless given.", 1)
+    threads: int | None = _option(None, "Threads to compute with: all cores unless given.", 1, MOST_THREADS)
     dev_share: float = _option(0.1, "Share of each training domain that is set aside as source-dev.", 0, 0.9)
 
 
@@ -180,15 +182,18 @@ def validate(config: ConfigT) -> ConfigT:
     return dataclasses.replace(config, **parsed)  # type: ignore[type-var]
 
 
-def from_mapping(cls: type[ConfigT], values: Mapping[str, Any], origin: str) -> ConfigT:
-    """A config from TOML or JSON keys (`-` and `_` alike); `origin` names the file in messages."""
+def from_mapping(cls: type[ConfigT], values: Mapping[str, Any], origin: str | None = None) -> ConfigT:
+    """A config from TOML or JSON keys (`-` and `_` alike); `origin` names the file, if they come from one."""
     known = {item.name for item in fields(cls)}  # type: ignore[arg-type]
     given = {key.replace("-", "_"): value for key, value in values.items()}
     for key in given.keys() - known:
         close = difflib.get_close_matches(key, known, 1)
         hint = f"; did you mean {close[0]}?" if close else f". Known: {', '.join(sorted(known))}."
-        raise DomainGateError(f"{origin} sets {key}, which is no option{hint}")
-    return validate(cls(**{key: parse(cls, key, value) for key, value in given.items()}))
+        raise DomainGateError(f"{origin or 'The command line'} sets {key}, which is no option{hint}")
+    try:
+        return validate(cls(**{key: parse(cls, key, value) for key, value in given.items()}))
+    except DomainGateError as error:
+        raise DomainGateError(f"{origin}: {error}" if origin else str(error)) from None
 
 
 def read_toml(path: Path) -> dict[str, Any]:

@@ -30,12 +30,13 @@ from domaingate.figures import Groups, heat_map, scatter
 from domaingate.inference import BATCH, FloatArray
 from domaingate.metrics import UNKNOWN_DOMAIN
 from domaingate.model.recipes import CSDA
-from domaingate.predictor import Predictor
-from domaingate.storage import write_bytes, write_json
+from domaingate.predictor import Predictor, check_finite
+from domaingate.storage import as_json, write_together
 
 _ON_MAP = 2000  # texts at the most
 _PERPLEXITY = 30.0
 _RUNS = 3  # the paper's samples of z
+_HEAT, _CHART = "gates.png", "tsne.png"
 
 
 def inspect_model(artifact: Artifact, documents: Sequence[Document], folder: Path, seed: int = 0) -> Numbers:
@@ -49,12 +50,14 @@ def inspect_model(artifact: Artifact, documents: Sequence[Document], folder: Pat
     seed %= 2**32  # all that scikit-learn takes
     outputs = Predictor(artifact, "mean").outputs([document.text for document in documents])
     posterior = posterior_samples(artifact, documents, seed)
-    _check_finite(outputs.gates, outputs.hidden, *posterior)
+    check_finite(*posterior)
     domains = _groups("domain", [document.domain for document in documents], artifact.metrics["trained_on"])
     labels = _groups(
         "label", [document.label for document in documents], [label_name(label) for label in artifact.labels]
     )
     title = f"{_name(artifact)}, {len(documents):,} texts"
+    heat, of_gates = _gates(outputs.gates, domains, title)
+    chart, of_representation = _representation(outputs.hidden, domains, labels, title, seed)
     numbers = {
         "model": artifact.config.model,
         "gate": artifact.config.gate if isinstance(artifact.model, CSDA) else None,
@@ -64,17 +67,17 @@ def inspect_model(artifact: Artifact, documents: Sequence[Document], folder: Pat
             "with_label": int((labels.of >= 0).sum()),
             "with_domain": int((domains.of >= 0).sum()),
         },
-        "gates": _gates(folder / "gates.png", outputs.gates, domains, title),
-        "representation": _representation(folder / "tsne.png", outputs.hidden, domains, labels, title, seed),
+        "gates": of_gates,
+        "representation": of_representation,
         "diagnostics": _diagnostics(posterior, outputs.gates, (labels, domains), seed),
     }
-    write_json(folder / "numbers.json", numbers)
+    pictures = {_HEAT: heat} if chart is None else {_HEAT: heat, _CHART: chart}
+    files = {**pictures, "numbers.json": as_json(numbers)}
+    write_together({folder / name: data for name, data in files.items()})
+    if chart is None:
+        with told("remove", folder / _CHART):
+            (folder / _CHART).unlink(missing_ok=True)  # what an earlier inspection may have left
     return numbers
-
-
-def _check_finite(*arrays: FloatArray) -> None:
-    if not all(np.isfinite(array).all() for array in arrays):
-        raise DomainGateError("The model computes values that are no numbers; train it again at a lower learning rate.")
 
 
 def _diagnostics(posterior: Sequence[FloatArray], prior: FloatArray, groups: Sequence[Groups], seed: int) -> Numbers:
@@ -112,7 +115,7 @@ def posterior_samples(artifact: Artifact, documents: Sequence[Document], seed: i
     return tuple(torch.cat(column, dim=1).cpu().float().numpy()[:, back] for column in (samples, means))
 
 
-def _gates(path: Path, gates: FloatArray, domains: Groups, title: str) -> Numbers:
+def _gates(gates: FloatArray, domains: Groups, title: str) -> tuple[bytes, Numbers]:
     """Mean gates by domain, drawn and in numbers."""
     rows = np.where(domains.of < 0, len(domains.names), domains.of)  # texts of unknown domain come last
     names = [*domains.names, UNKNOWN_DOMAIN][: rows.max() + 1]
@@ -121,9 +124,8 @@ def _gates(path: Path, gates: FloatArray, domains: Groups, title: str) -> Number
     titles = (f"{title}: mean gates by domain", "channel", "mean of z under the prior")
     parted_at = next((row for row, name in enumerate(names) if name in domains.unseen), None)
     shown = [*domains.shown, UNKNOWN_DOMAIN][: len(names)]
-    write_bytes(path, heat_map(means, shown, channels, titles, parted_at))
-    return {
-        "file": path.name,
+    return heat_map(means, shown, channels, titles, parted_at), {
+        "file": _HEAT,
         "shows": "Mean of z under the prior, domains by channels; a line parts domains seen in training from others.",
         "channels": len(channels),
         "by_domain": [
@@ -153,20 +155,20 @@ def _entropy(shares: FloatArray) -> FloatArray:
     return entropy
 
 
-def _representation(path: Path, hidden: FloatArray, domains: Groups, labels: Groups, title: str, seed: int) -> Numbers:
+def _representation(
+    hidden: FloatArray, domains: Groups, labels: Groups, title: str, seed: int
+) -> tuple[bytes | None, Numbers]:
     """Figure 3, and how pure neighbourhoods are in the space it shows; of texts drawn evenly over the domains."""
     drawn = even_sample(domains.of, _ON_MAP, seed)
     title += f" ({len(drawn):,} of them shown)" if len(drawn) < len(hidden) else ""
     hidden = hidden[drawn]
     domains, labels = (replace(groups, of=groups.of[drawn]) for groups in (domains, labels))
     reason = _flat(hidden)
+    chart = None
     if reason is None:
-        write_bytes(path, scatter(tsne(hidden, seed), domains, labels, f"{title}: t-SNE of the representation h"))
-    else:
-        with told("remove", path):
-            path.unlink(missing_ok=True)  # what an earlier inspection may have left
-    return {
-        "file": path.name if reason is None else None,
+        chart = scatter(tsne(hidden, seed), domains, labels, f"{title}: t-SNE of the representation h")
+    return chart, {
+        "file": _CHART if reason is None else None,
         "shows": "t-SNE of the gated representation h: colour by domain, marker by label where these are few.",
         "texts": len(drawn),
         "reason": reason,

@@ -17,6 +17,12 @@ from domaingate.inference import FloatArray, Outputs
 UNDETERMINED = "und"  # the answer of a model that is not sure enough; the code of languages for it
 
 
+def check_finite(*arrays: FloatArray) -> None:
+    """Refuse what a model computes where it is no number."""
+    if not all(np.isfinite(array).all() for array in arrays):
+        raise DomainGateError("The model computes values that are no numbers; train it again at a lower learning rate.")
+
+
 @dataclass(frozen=True)
 class Predictor:
     """A model in use. Random ways to predict draw from a generator of its own, seeded once."""
@@ -61,6 +67,7 @@ class Predictor:
                 self.artifact.model, data, self.inference or config.inference, self.samples or config.samples
             )
             self._generator["state"] = torch.get_rng_state()
+        check_finite(outputs.probabilities, outputs.gates, outputs.hidden)
         return replace(outputs, probabilities=self._restricted(outputs.probabilities)) if self.among else outputs
 
     def best(self, probabilities: FloatArray) -> list[Label]:

@@ -21,23 +21,39 @@ _UNFINISHED = ".unfinished"
 
 def write_bytes(path: Path, data: bytes) -> None:
     """Write a file that is complete on disk before it has its name."""
-    with told("write", path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_UNFINISHED)
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                os.fchmod(handle, 0o666 & ~_umask())
-                stream.write(data)
-                stream.flush()
-                os.fsync(stream.fileno())
-            Path(name).replace(path)
-        finally:
-            Path(name).unlink(missing_ok=True)
+    write_together({path: data})
+
+
+def write_together(files: Mapping[Path, bytes]) -> None:
+    """Write files that all are complete on disk before the first of them has its name."""
+    written: dict[Path, Path] = {}
+    try:
+        for path, data in files.items():
+            with told("write", path):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=_UNFINISHED)
+                written[path] = Path(name)
+                with os.fdopen(handle, "wb") as stream:
+                    os.fchmod(handle, 0o666 & ~_umask())
+                    stream.write(data)
+                    stream.flush()
+                    os.fsync(stream.fileno())
+        for path, temporary in written.items():
+            with told("write", path):
+                temporary.replace(path)
+    finally:
+        for temporary in written.values():
+            temporary.unlink(missing_ok=True)
+
+
+def as_json(value: Any) -> bytes:
+    """JSON that a person can read."""
+    return (json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
 def write_json(path: Path, value: Any) -> None:
     """Write JSON that a person can read."""
-    write_bytes(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode())
+    write_bytes(path, as_json(value))
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from domaingate.batches import Dataset, shuffled
+from domaingate.batches import Batch, Dataset, shuffled
 from domaingate.config import TrainingConfig
 from domaingate.errors import DomainGateError
 from domaingate.inference import run
@@ -114,10 +114,11 @@ def train(
             break
         try:
             record = _train_epoch(model, optimizer, data, config, epoch, seed, observer)
+            record.update(_scores(model, dev, epoch))
         except _NotFiniteError as problem:
             progress.problem = _told(str(problem), progress, config)
             break
-        _judge(record, model, dev, select, progress)
+        _judge(record, model, select, progress)
         record.update(observer.look(model))
         observer.epoch(record)
         if checkpoint:
@@ -154,10 +155,19 @@ def _train_epoch(
         observer.step(epoch, step + 1, steps, means)
     if not all(bool(weight.isfinite().all()) for weight in model.parameters()):
         raise _NotFiniteError(f"A weight was not finite after epoch {epoch}.")
+    if not _answers(model, batch.to(device)).isfinite().all():
+        raise _NotFiniteError(f"The answers were not finite after epoch {epoch}.")
     return {"epoch": epoch, "seconds": round(time.perf_counter() - started, 3), "terms": means}
 
 
-def _step(turn: Turn, batch: Any, optimizer: torch.optim.Optimizer, epoch: float) -> dict[str, float]:
+def _answers(model: Model, batch: Batch) -> Tensor:
+    """(B, Y): log-probabilities as in prediction."""
+    model.eval()
+    with torch.inference_mode():
+        return model.predict(batch).log_probabilities
+
+
+def _step(turn: Turn, batch: Batch, optimizer: torch.optim.Optimizer, epoch: float) -> dict[str, float]:
     """Minimise one turn's terms over its parameters; the terms' values."""
     terms = turn.terms(batch, epoch)
     optimizer.zero_grad()
@@ -166,10 +176,17 @@ def _step(turn: Turn, batch: Any, optimizer: torch.optim.Optimizer, epoch: float
     return {name: float(term.detach()) for name, term in terms.items()}
 
 
-def _judge(record: Record, model: Model, dev: Mapping[str, DevPart], select: str, progress: Progress) -> None:
-    """Score every dev part, and keep the weights where the chosen part has improved."""
-    for name, part in dev.items():
-        record[name] = _score(model, part)
+def _scores(model: Model, dev: Mapping[str, DevPart], epoch: int) -> Record:
+    """The score of every dev part."""
+    scores = {name: _score(model, part) for name, part in dev.items()}
+    for name, score in scores.items():
+        if not math.isfinite(score["nll"]):
+            raise _NotFiniteError(f"The likelihood of {name} was not finite after epoch {epoch}.")
+    return scores
+
+
+def _judge(record: Record, model: Model, select: str, progress: Progress) -> None:
+    """Keep the weights where the chosen dev part has improved."""
     best = max((_rank(old, select) for old in progress.history), default=None)
     record["kept"] = best is None or select not in record or _rank(record, select) > best
     progress.history.append(record)

@@ -91,6 +91,19 @@ def test_fetching_goes_to_the_cache_from_the_first_source_that_works(tmp_path, r
         fetch_known("vader")
 
 
+def test_what_a_data_root_has_need_not_be_fetched(tmp_path, roots, monkeypatch):
+    """Is a whole file in any data root enough, where no source is to be reached, and another one not?"""
+    vader = KNOWN["vader"]
+    source = FileSource(tmp_path / "absent", hashlib.sha256(b"content").hexdigest())
+    monkeypatch.setitem(catalogue.KNOWN, "vader", replace(vader, sources=(source,)))
+    roots[0].mkdir(parents=True, exist_ok=True)
+    (roots[0] / vader.place).write_bytes(b"content")
+    assert fetch_known("vader") == roots[0] / vader.place
+    (roots[0] / vader.place).write_bytes(b"other")
+    with pytest.raises(DomainGateError, match="absent: No such file"):
+        fetch_known("vader")
+
+
 def test_a_summary_counts_unknown_ones_last():
     pairs = [("b", "x"), (None, "x"), ("a", None), ("a", "y"), ("a", "x"), ("a", "y"), (None, None)]
     corpus = Corpus("some", [Document("text", label, domain) for domain, label in pairs])

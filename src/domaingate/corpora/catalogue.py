@@ -10,7 +10,7 @@ from pathlib import Path
 
 from domaingate.corpora.document import Corpus
 from domaingate.corpora.download import Progress
-from domaingate.corpora.fetch import PipSource, Source, fetch, unseen
+from domaingate.corpora.fetch import PipSource, Source, fetch, is_whole, unseen
 from domaingate.corpora.files import STDIN, Format
 from domaingate.corpora.langid import read_langid
 from domaingate.corpora.sentiment import read_fdu_mtl, read_mdsd
@@ -165,7 +165,7 @@ def load(
 
 
 def fetch_known(name: str, progress: Progress = unseen) -> Path:
-    """Bring a known corpus into the cache folder and return its path; at once if it is there already."""
+    """Bring a known corpus into the cache folder and return its path; at once if a data root has it already."""
     known = KNOWN.get(name)
     if known is None:
         raise DomainGateError(f"There is no known corpus {name!r}.{_meant(name)} Known are: {', '.join(KNOWN)}.")
@@ -186,6 +186,9 @@ def summary(corpus: Corpus) -> list[Count]:
 def _from_first_source(known: Known, progress: Progress) -> Path:
     failures = []
     for source in known.sources:
+        for root in data_roots():
+            if is_whole(root / known.place, source.sha256):
+                return root / known.place
         try:
             return fetch(source, cache_folder() / known.place, progress)
         except DomainGateError as error:

@@ -57,16 +57,17 @@ def fetch(source: Source, target: Path, progress: Progress = unseen) -> Path:
     `.part` added to its name, from which the next call goes on; another process fetching the same file is waited for.
     """
     with told("fetch", target):
-        if not _is_whole(target, source.sha256):
+        if not is_whole(target, source.sha256):
             target.parent.mkdir(parents=True, exist_ok=True)
             with FileLock(f"{target}.lock"):
                 # Another process may have brought it while this one waited.
-                if not _is_whole(target, source.sha256):
+                if not is_whole(target, source.sha256):
                     _bring(source, target, progress)
     return target
 
 
-def _is_whole(path: Path, sha256: str) -> bool:
+def is_whole(path: Path, sha256: str) -> bool:
+    """Whether a file is there with that checksum."""
     return path.is_file() and _sha256(path) == sha256
 
 

@@ -14,11 +14,11 @@ from domaingate.errors import DomainGateError
 
 @dataclass(frozen=True)
 class Columns:
-    """The names of the columns that hold the text, its label and its domain."""
+    """The names of the columns that hold the text, its label and its domain; one of the last two may not matter."""
 
     text: str = "text"
-    label: str = "label"
-    domain: str = "domain"
+    label: str | None = "label"
+    domain: str | None = "domain"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def _stream(files: list[tuple[Path, Format]], columns: Columns, found: set[str])
 def _file_rows(path: Path, kind: Format, columns: Columns, found: set[str]) -> Iterator[Document | BadRow]:
     """Yield the rows of one file, noting in `found` the names of the columns met."""
     name = shown(path)
-    request = Request(name, columns.text, (columns.label, columns.domain))
+    request = Request(name, columns.text, tuple(other for other in (columns.label, columns.domain) if other))
     with open_bytes(path) as stream:
         for row in READERS[kind](stream, request):
             source = f"{name}:{row.line}"
@@ -95,8 +95,8 @@ def _document(row: Row, columns: Columns, source: str) -> Document | BadRow:
     try:
         return Document(
             text=_text(row.cells[columns.text]),
-            label=_name(row.cells.get(columns.label), "label"),
-            domain=_name(row.cells.get(columns.domain), "domain"),
+            label=_name(row.cells.get(columns.label), "label") if columns.label else None,
+            domain=_name(row.cells.get(columns.domain), "domain") if columns.domain else None,
             source=source,
         )
     except UnicodeEncodeError:
@@ -131,7 +131,7 @@ def _demand_renamed(path: Path | str, columns: Columns, found: set[str]) -> None
     """Refuse a column that the caller named but that no row has: it is a slip of the pen."""
     for what in ("label", "domain"):
         name = getattr(columns, what)
-        if name != getattr(DEFAULT_COLUMNS, what) and name not in found:
+        if name not in (None, getattr(DEFAULT_COLUMNS, what)) and name not in found:
             raise DomainGateError(
                 f"No row of {shown(path)} has a column {name!r} (there are: {quoted(sorted(found))}): "
                 f"check --{what}-column."
