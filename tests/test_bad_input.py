@@ -525,13 +525,15 @@ def test_standard_output_that_is_full(processes, whole_model, tmp_path, argument
 
 
 @pytest.mark.parametrize("name", ["gates.png", "tsne.png", "numbers.json"])
-def test_a_disk_that_is_full_of_inspection(said, whole_model, tmp_path, monkeypatch, name):
+def test_a_disk_that_is_full_of_inspection(said, whole_model, corpus, tmp_path, monkeypatch, name):
     """Does a full disk, at any file of an inspection, leave what was there before, and nothing half-written?"""
     out = tmp_path / "inspection"
     out.mkdir()
     (out / "numbers.json").write_text("{}", encoding="utf-8")
+    texts = [document.text for document in corpus.documents[:40]]
+    rows = write_jsonl(tmp_path / "rows.jsonl", [{"text": text} for text in texts])
     full_at(monkeypatch, name)
-    assert "No space left on device" in said("inspect", whole_model, "synthetic", "--out", out)
+    assert "No space left on device" in said("inspect", whole_model, rows, "--out", out)
     assert [path.name for path in out.iterdir()] == ["numbers.json"]
     assert (out / "numbers.json").read_text(encoding="utf-8") == "{}"
 
