@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from domaingate.comparison import accuracies, difference, interval
+from domaingate.comparison import _drawn, accuracies, difference, interval
 
 
 def answers(seeds, texts, share, seed=0, domains=2):
@@ -37,16 +37,23 @@ def test_seeds_that_differ_widen_the_interval():
     assert width[1] > 1.5 * width[0]
 
 
+def test_few_seeds_have_the_spread_of_an_unbiased_estimate():
+    """Where seeds alone differ, is the spread of the draws the standard error with S - 1 below?"""
+    for seeds in (2, 3, 5):
+        right = {"d": np.repeat(np.arange(seeds)[:, None] % 2 == 0, 50, axis=1)}
+        expected = np.std(accuracies(right)["average"], ddof=1) / np.sqrt(seeds)
+        assert np.std(_drawn(right, 1)) == pytest.approx(expected, rel=0.05)
+
+
 def test_the_interval_holds_the_truth_as_often_as_it_says():
-    """With five seeds that differ by themselves, is a true difference of 0 outside of the interval in about 5 %?"""
+    """With five seeds that differ by themselves, is a true difference of 0 seldom outside of the interval?"""
     draw = np.random.default_rng(0)
 
     def row():
         shares = np.clip(0.8 + 0.02 * draw.standard_normal((5, 1)), 0, 1)
         return {"d": draw.random((5, 300)) < shares, "e": draw.random((5, 300)) < shares}
 
-    clear = [difference(row(), row()).is_clear for _ in range(100)]
-    assert 0 <= np.mean(clear) <= 0.13
+    assert np.mean([difference(row(), row()).is_clear for _ in range(100)]) <= 0.13
 
 
 def test_a_difference_is_paired():

@@ -68,6 +68,18 @@ def test_a_study_without_records_has_empty_tables():
     assert any("–" in cell for grid in made.grids for row in grid.rows for cell in row)
 
 
+def test_a_network_of_one_seed_has_no_interval_and_no_difference():
+    """Does one run claim nothing of other seeds, while a linear model, which has none, keeps its interval?"""
+    records = [record for record in ledger.read(FROZEN / "records.jsonl") if record["config"]["seed"] == 0]
+    grids = report(load_study(str(FROZEN / "study.toml")), records).grids
+    (grid,) = (one for one in grids if one.title.startswith("Accuracy; ") and "as in the paper" in one.title)
+    interval, compared = grid.columns.index("interval"), len(grid.columns) - 1
+    rows = {(row[0], row[1]): row for row in grid.rows}
+    assert rows["F+Y", "S-CNN"][interval] == "–"
+    assert " to " in rows["F+Y", "words"][interval]
+    assert all(row[compared] == "" for row in grid.rows)
+
+
 def test_no_table_hides_the_oracle():
     """Does each table that used test texts for choosing say so in its title?"""
     grids = report(load_study("sentiment"), []).grids

@@ -149,6 +149,22 @@ def test_a_run_that_fails_does_not_stop_the_others(reproduce, tmp_path):
     assert len(ledger.read(tmp_path / "records.jsonl")) == 1
 
 
+def break_down(run, *means):
+    """In a worker: a fault of the program at one run."""
+    if run.linear == "words":
+        raise ZeroDivisionError("a fault")
+    return trial.play(run, *means)
+
+
+def test_a_fault_shows_itself_when_the_other_runs_are_recorded(tmp_path, monkeypatch):
+    """Is what is no user's mistake raised as it is, and is nothing lost by it?"""
+    runs = load_study(str(STUDY)).runs(["1", "2"], seeds=1)
+    monkeypatch.setattr(reproduction, "play", break_down)
+    with pytest.raises(ZeroDivisionError, match="a fault"):
+        reproduction.reproduce(runs, tmp_path / "records.jsonl", reproduction.Means(2, 1, "cpu"), Silent())
+    assert len(ledger.read(tmp_path / "records.jsonl")) == len(runs) - 1
+
+
 def test_what_cannot_begin_is_told_at_once(reproduce, tmp_path, monkeypatch):
     """Are a device, a corpus and a place that are not there one sentence, before any run?"""
     assert "--device mps is not to be had here" in sentence(reproduce(tmp_path / "a", "--device", "mps"))

@@ -323,9 +323,8 @@ def _seconds(table: Table, story: Story, heads: Sequence[str]) -> Grid:
 
 def _machine(record: Record) -> str:
     machine = record["machine"]
-    return (
-        machine["processor"] if machine["device"] != "cpu" else f"{machine['processor']}, threads: {machine['threads']}"
-    )
+    threads = f", threads: {machine['threads']}" if machine["device"] == "cpu" else ""
+    return f"{machine['processor']}{threads}"
 
 
 def _ways(table: Table, story: Story) -> Report:

@@ -4,6 +4,7 @@ import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
@@ -52,7 +53,7 @@ def reproduce(runs: Sequence[Run], path: Path, means: Means, watcher: Watcher) -
     for corpus in sorted({run.corpus for run in runs}):
         load(corpus)  # what is not there is told once, before anything is begun
     ledger.begin(path)
-    problems = []
+    failures: list[Exception] = []
     unfinished = path.parent / _UNFINISHED
     context = get_context("spawn")
     with _surroundings(means.threads), ProcessPoolExecutor(means.jobs, context, _end_with_parent) as pool:
@@ -67,9 +68,8 @@ def reproduce(runs: Sequence[Run], path: Path, means: Means, watcher: Watcher) -
                 try:
                     record = future.result()
                 except Exception as error:  # whatever it was, the other runs are worth their time
-                    problem = str(error) if isinstance(error, DomainGateError) else repr(error)
-                    problems.append(problem)
-                    watcher.failed(run, problem)
+                    failures.append(error)
+                    watcher.failed(run, str(error) or repr(error))
                     continue
                 ledger.append(path, record)
                 for left in unfinished.glob(f"{run.name}-*"):
@@ -77,8 +77,11 @@ def reproduce(runs: Sequence[Run], path: Path, means: Means, watcher: Watcher) -
                 watcher.ended(run, record)
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
-    if problems:
-        raise DomainGateError(f"{len(problems)} of {len(runs)} runs failed, the first with: {problems[0]}")
+    for failure in failures:
+        if not isinstance(failure, DomainGateError | BrokenProcessPool):
+            raise failure  # a fault of this program, with its traceback
+    if failures:
+        raise DomainGateError(f"{len(failures)} of {len(runs)} runs failed, the first with: {failures[0]}")
     storage.sweep(unfinished / "any")
     if unfinished.exists() and not any(unfinished.iterdir()):
         unfinished.rmdir()
