@@ -135,3 +135,41 @@ def test_an_unknown_label_is_not_the_empty_one():
     data = dataset(documents, ENCODER, ["", "good"], ["", "tea"])
     assert data.label.tolist() == [-1, 0]
     assert data.domain.tolist() == [-1, 0]
+
+
+def spelled(lengths):
+    """Texts whose tokens count up, so that a stretch tells where it was taken."""
+    texts = [np.arange(1, length + 1, dtype=np.int32) for length in lengths]
+    return Dataset(texts, np.arange(len(lengths)), np.arange(len(lengths)))
+
+
+def test_a_cut_text_is_a_stretch_of_it():
+    """Is what is left one piece of the text, with its label and domain, and never shorter than a few tokens?"""
+    lengths = [0, 1, 5, 8, 9, 40, 1000] * 50
+    data = spelled(lengths)
+    cut = data.cut(1.0, np.random.default_rng(0))
+    for text, length in zip(cut.texts, lengths, strict=True):
+        assert min(length, 8) <= len(text) <= length
+        assert (np.diff(text) == 1).all()
+    assert cut.label is data.label
+    assert cut.domain is data.domain
+    long = [text for text, length in zip(cut.texts, lengths, strict=True) if length == 1000]
+    assert {len(text) for text in long} != {1000}
+    assert max(text[0] for text in long) > 500
+
+
+def test_lengths_of_cut_texts_are_even_octave_by_octave():
+    """Are stretches of 8 to 16 tokens as many as those of 512 to 1,024?"""
+    lengths = [len(text) for text in spelled([1024] * 7000).cut(1.0, np.random.default_rng(0)).texts]
+    octaves = np.bincount(np.minimum(np.log2(lengths).astype(int), 9))[3:]
+    assert octaves == pytest.approx(np.full(7, 1000), rel=0.15)
+
+
+def test_a_share_of_the_texts_is_cut():
+    """Are the others whole, and is nothing drawn where nothing is cut?"""
+    data, random = spelled([512] * 2000), np.random.default_rng(0)
+    before = random.bit_generator.state
+    assert data.cut(0.0, random) is data
+    assert random.bit_generator.state == before
+    whole = sum(len(text) == 512 for text in data.cut(0.3, random).texts)
+    assert 1300 < whole < 1500

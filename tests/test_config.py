@@ -47,6 +47,7 @@ AS_TYPED = {  # what a person types, and what it means
     "samples": ("9", 9),
     "learning_rate": ("1e-4", 1e-4),
     "batch_size": ("8", 8),
+    "cuts": ("0.5", 0.5),
     "epochs": ("3", 3),
     "patience": ("1", 1),
     "device": ("cuda:1", "cuda:1"),

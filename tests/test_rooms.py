@@ -17,10 +17,10 @@ PROJECT = SOURCE.parent.parent
 ROOMS = [
     "errors", "config",
     "corpora.document", "corpora.files", "corpora.formats", "corpora.tables", "corpora.langid",
-    "corpora.sentiment", "corpora.vader", "corpora.synthetic",
+    "corpora.sentiment", "corpora.vader", "corpora.synthetic", "corpora.foreign",
     "corpora.download", "corpora.fetch", "corpora.catalogue", "corpora",
-    "metrics", "storage",
-    "protocol", "encoding",
+    "metrics", "calibration", "storage",
+    "protocol", "encoding", "ngrams",
     "batches",
     "model", "model.distributions", "model.objective", "model.channels", "model.gates", "model.base", "model.recipes",
     "inference",
@@ -31,7 +31,8 @@ ROOMS = [
     "experiment",
     "figures", "diagnostics", "inspection", "card", "streaming",
     "estimator", "bench",
-    "ledger", "study", "trial", "reproduction", "comparison", "layout", "report",
+    "ledger", "study", "looks", "trial", "reproduction",
+    "comparison", "layout", "story", "scoreboard", "plots", "report",
     "terminal", "cli", "__main__",
 ]  # fmt: skip
 EXTRAS = ("pyarrow", "fastapi", "uvicorn", "ray", "py3langid", "langid")

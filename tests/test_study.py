@@ -102,8 +102,10 @@ def test_a_part_of_a_study(study):
     ("old", "new", "sentence"),
     [
         ('title = "Frozen"', "", "is not the document of a study: 'title' is missing"),
-        ('kind = "ways"', 'kind = "dance"', "table ways is of kind dance; known: counts"),
+        ('kind = "ways"', 'kind = "dance"', "the kind of table ways is dance; known: counts"),
         ("dropout", "dropout", ""),
+        ('linear = "words"', 'linear = "verbs"', "what row words is made by is verbs; known: words, word pairs"),
+        ('kind = "ways"', 'kind = "ways"\nrules = ["best"]', "a rule of table ways is best; known: target-dev"),
         ("epochs = 2", "epoch = 2", "row F sets epoch, which is no option; did you mean epochs"),
         ('data = "F", name = "F"', 'data = "Z", name = "F"', "'Z' is missing"),
         ("[fit]", "[fit", "is not TOML"),

@@ -1,7 +1,7 @@
 """Documents to tensors: what a model sees of a text, its label and its domain."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -12,6 +12,7 @@ from domaingate.corpora.document import Document
 from domaingate.encoding import Encoder, IntArray
 
 _POOL = 50  # batches that are sorted by length together, so that a batch holds texts of similar length
+_SHORTEST = 8  # tokens of a stretch that a text is cut to
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,24 @@ class Dataset:
     def __len__(self) -> int:
         """The number of documents."""
         return len(self.texts)
+
+    def cut(self, share: float, random: np.random.Generator) -> "Dataset":
+        """The same, where a share of the texts is cut to a stretch at a random place.
+
+        The logarithm of its length is uniform: short texts are as many as long ones, octave by octave.
+        """
+        if not share:
+            return self
+        lengths = np.array([len(text) for text in self.texts])
+        shortest = np.minimum(lengths, _SHORTEST)
+        drawn = np.where(
+            random.random(len(lengths)) < share,
+            shortest * np.exp(random.random(len(lengths)) * np.log(np.maximum(lengths, 1) / np.maximum(shortest, 1))),
+            lengths,
+        ).round().astype(np.int64)  # fmt: skip
+        starts = random.integers(0, lengths - drawn + 1)
+        texts = [text[start : start + length] for text, start, length in zip(self.texts, starts, drawn, strict=True)]
+        return replace(self, texts=texts)
 
     def batch(self, rows: Sequence[int] | NDArray[np.int64]) -> Batch:
         """The given documents as one padded batch."""

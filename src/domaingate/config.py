@@ -73,6 +73,12 @@ class TrainingConfig:
 
     learning_rate: float = _option(5e-4, "Learning rate of Adam.", 1e-12)
     batch_size: int = _option(32, "Texts in a batch.", 1)
+    cuts: float = _option(
+        0.0,
+        "Share of the training texts that are cut to a random stretch, anew in each epoch: short texts need it.",
+        0,
+        1,
+    )
     epochs: int = _option(10, "Epochs at the most.", 1)
     patience: int = _option(2, "Stop after this many epochs without a better dev score.", 1)
     device: str = _option("cpu", "Where to compute: cpu, cuda, cuda:1, mps.")

@@ -107,9 +107,12 @@ class Line:
 
 
 def curves(
-    lines: Sequence[Line], title: str, x_title: str, y_title: str, base: int, levels: Sequence[float] = ()
+    lines: Sequence[Line], title: str, x_title: str, y_title: str, base: int | None = None, levels: Sequence[float] = ()
 ) -> bytes:
-    """Lines over a logarithmic axis, a dashed one in the colour of the line before it; dotted lines at `levels`."""
+    """Lines, over a logarithmic axis where it has a `base`; a dashed one in the colour of the line before it.
+
+    Dotted lines lie at `levels`.
+    """
     figure, axes = _new(7.2, 4.4, title)
     colour = -1
     for line in lines:
@@ -122,9 +125,10 @@ def curves(
             axes.errorbar(line.x, line.y, yerr=line.error or None, marker=marker, capsize=3, **shown)
     for level in levels:
         axes.axhline(level, color=_INK, linestyle=":", linewidth=1)
-    axes.set_xscale("log", base=base)
-    places = sorted({x for line in lines for x in line.x})
-    axes.set_xticks(places, [f"{place:g}" for place in places])
+    if base:
+        axes.set_xscale("log", base=base)
+        places = sorted({x for line in lines for x in line.x})
+        axes.set_xticks(places, [f"{place:g}" for place in places])
     axes.set(xlabel=x_title, ylabel=y_title)
     axes.grid(alpha=0.3)
     figure.legend(loc="outside right upper", fontsize=9)

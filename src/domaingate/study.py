@@ -16,8 +16,12 @@ from typing import Any, Literal, get_args
 from domaingate.config import FitConfig, from_mapping, read_toml, to_json
 from domaingate.errors import DomainGateError, listed
 
-Kind = Literal["counts", "search", "scores", "ways", "curve", "diagnosis", "map"]
-Linear = Literal["words", "word pairs", "in domain", "counts"]  # no network: linear models, or the bare parts
+Kind = Literal["counts", "search", "scores", "ways", "curve", "diagnosis", "map", "lengths", "calibration"]
+Rule = Literal["target-dev", "source-dev", "oracle"]  # which candidate of a run counts
+Linear = Literal[  # no network: what users would try, or the bare parts
+    "words", "word pairs", "in domain", "counts",
+    "byte n-grams, naive Bayes", "byte n-grams, logistic regression", "langid.py", "py3langid",
+]  # fmt: skip
 _MACHINE = ("device", "threads")  # where a run is made does not change which run it is
 _SMALL = " at toy size"
 
@@ -94,6 +98,7 @@ class Table:
     rows: Sequence[Row]
     against: str | None  # the row that the others of its data are tested against
     over: str | None  # the option that differs along a row
+    rules: Sequence[Rule]  # by which the scores are told; the first one where there is room for one only
     paper: Mapping[str, Any]  # what the paper shows that belongs to no row
 
 
@@ -140,7 +145,8 @@ def load_study(name_or_path: str, small: bool = False) -> Study:
 def _study(name: str, document: Mapping[str, Any], origin: str, small: bool) -> Study:
     try:
         toy = document["small"] if small else {}
-        settings = {**document, **toy, "small": toy, "name": name + (_SMALL if small else "")}
+        toys = {"small": toy, "fit": document["fit"], "name": name + (_SMALL if small else "")}
+        settings = {**document, **toy, **toys}
         tables = _share_looks([_table(table, settings, origin) for table in document["table"]])
         title = settings["title"] + (_SMALL if small else "")
         return Study(settings["name"], title, settings["columns"], tables, small)
@@ -150,12 +156,26 @@ def _study(name: str, document: Mapping[str, Any], origin: str, small: bool) -> 
 
 def _table(table: Mapping[str, Any], settings: Mapping[str, Any], origin: str) -> Table:
     kind = table["kind"]
-    if kind not in get_args(Kind):
-        raise DomainGateError(f"{origin}: table {table['name']} is of kind {kind}; known: {', '.join(get_args(Kind))}.")
+    _check([kind], Kind, f"{origin}: the kind of table {table['name']}")
     rows = [_row(row, table, settings, origin) for row in table["rows"]]
+    rules = table.get("rules", settings.get("rules", get_args(Rule)))
+    _check(rules, Rule, f"{origin}: a rule of table {table['name']}")
     return Table(
-        str(table["name"]), kind, table["title"], rows, table.get("against"), table.get("over"), table.get("paper", {})
+        str(table["name"]),
+        kind,
+        table["title"],
+        rows,
+        table.get("against"),
+        table.get("over"),
+        rules,
+        table.get("paper", {}),
     )
+
+
+def _check(values: Sequence[str], allowed: Any, what: str) -> None:
+    for value in values:
+        if value not in get_args(allowed):
+            raise DomainGateError(f"{what} is {value}; known: {', '.join(get_args(allowed))}.")
 
 
 def _row(row: Mapping[str, Any], table: Mapping[str, Any], settings: Mapping[str, Any], origin: str) -> Row:
@@ -175,6 +195,7 @@ def _runs(
     config = from_mapping(FitConfig, {**options, **small.get("fit", {})}, f"{origin}, row {row['name']}")
     corpus = small.get("corpus", row.get("corpus", settings["corpus"]))
     linear, also = row.get("linear"), frozenset(table.get("also", ()))
+    _check([linear] if linear else [], Linear, f"{origin}: what row {row['name']} is made by")
     minutes = 0.05 if small else row["minutes"] * (value / table["minutes-at"] if "minutes-at" in table else 1)
     return [Run(settings["name"], corpus, replace(config, seed=seed), linear, also, minutes) for seed in range(seeds)]
 

@@ -142,8 +142,9 @@ def _train_epoch(
     steps = math.ceil(len(data) / config.batch_size)
     sums: dict[str, float] = {}
     turns = model.turns()
+    random = np.random.default_rng([seed, epoch])
     model.train()
-    for step, batch in enumerate(shuffled(data, config.batch_size, np.random.default_rng([seed, epoch]))):
+    for step, batch in enumerate(shuffled(data.cut(config.cuts, random), config.batch_size, random)):
         for turn in turns:
             for name, value in _step(turn, batch.to(device), optimizer, epoch - 1 + step / steps).items():
                 sums[name] = sums.get(name, 0.0) + value

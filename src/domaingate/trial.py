@@ -12,33 +12,27 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_predict
 
 from domaingate import experiment, inference
-from domaingate.artifact import Artifact
-from domaingate.baselines import bag_of_words
+from domaingate.artifact import label_name
+from domaingate.baselines import BASELINES, bag_of_words
 from domaingate.batches import Dataset, dataset
 from domaingate.config import to_json
-from domaingate.corpora import Document, load
-from domaingate.diagnostics import diagnose, even_sample, gate_spread, plain
-from domaingate.inspection import posterior_samples, tsne
+from domaingate.corpora import load
 from domaingate.ledger import Record, provenance
+from domaingate.looks import LOOKS, Sight, Teller, by_domain
 from domaingate.metrics import mean_scores
 from domaingate.model.base import Model
-from domaingate.model.recipes import CSDA, DSDA
+from domaingate.predictor import Predictor
 from domaingate.protocol import Documents, Parts, digest, divide
 from domaingate.study import Run, machine_free
 from domaingate.training import Silence
 
-_PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)  # C of the linear models
 _FOLDS = 5
-_DRAWS = 10  # of a way to predict that draws
-_ON_MAP = 2000
 
 
 def play(run: Run, device: str = "cpu", threads: int = 1, checkpoint: Path | None = None) -> Record:
@@ -46,9 +40,7 @@ def play(run: Run, device: str = "cpu", threads: int = 1, checkpoint: Path | Non
     started = time.perf_counter()
     config = replace(run.config, device=device, threads=threads)
     parts = divide(load(run.corpus), config)
-    found = (
-        _network(replace(run, config=config), parts, checkpoint) if run.linear is None else _LINEAR[run.linear](parts)
-    )
+    found = _found(replace(run, config=config), parts, checkpoint)
     return {
         "run": run.name,
         "study": run.study,
@@ -66,10 +58,10 @@ def play(run: Run, device: str = "cpu", threads: int = 1, checkpoint: Path | Non
     }
 
 
-def by_domain(documents: Sequence[Document]) -> dict[str, Documents]:
-    """Documents by the name of their domain."""
-    names = sorted({str(document.domain) for document in documents})
-    return {name: [document for document in documents if document.domain == name] for name in names}
+def _found(run: Run, parts: Parts, checkpoint: Path | None) -> Record:
+    if run.linear is None:
+        return _network(run, parts, checkpoint)
+    return _OTHERS[run.linear](parts) if run.linear in _OTHERS else _baseline(run, parts)
 
 
 def pack(right: NDArray[np.bool_]) -> str:
@@ -102,11 +94,13 @@ def _bits(answers: NDArray[np.int64], witness: Witness) -> dict[str, str]:
 
 def _network(run: Run, parts: Parts, checkpoint: Path | None) -> Record:
     prepared = experiment.prepare(parts, run.config)
-    names = [str(label) for label in prepared.labels]
+    names = [label_name(label) for label in prepared.labels]
     witness = Witness(dataset(parts.target_test, prepared.encoder, names, ()), parts.target_test)
     fitted, problem = experiment.fit(prepared, checkpoint, resume=True, observer=witness)
+    predictor = Predictor(fitted, inference="mean")
+    sight = Sight(parts, Teller(names, lambda texts: predictor.outputs(texts).probabilities), fitted)
     with inference.limited_to(run.config.threads):
-        also = {look: _LOOKS[look](fitted, parts, witness) for look in sorted(run.also | {"gates"})}
+        also = {look: LOOKS[look](sight) for look in sorted(run.also | {"gates"})}
     return {
         "candidates": fitted.metrics["history"],
         "parameters": fitted.metrics["parameters"],
@@ -115,102 +109,39 @@ def _network(run: Run, parts: Parts, checkpoint: Path | None) -> Record:
     }
 
 
-def _gates(fitted: Artifact, parts: Parts, witness: Witness) -> Record | None:
-    """Mean gates by domain over texts that training has not seen, and how far they differ."""
-    if not isinstance(fitted.model, DSDA | CSDA):
-        return None
-    documents = parts.source_dev + parts.target_test
-    shown = [document for document in documents if document.domain is not None]
-    gates = inference.run(fitted.model, dataset(shown, fitted.encoder, (), ())).gates
-    names = sorted({str(document.domain) for document in shown})
-    rows = np.array([names.index(str(document.domain)) for document in shown])
+def _baseline(run: Run, parts: Parts) -> Record:
+    """A baseline on the training texts, a candidate for each strength; looked into is what the run's rule chooses."""
+    way = BASELINES[str(run.linear)]
+    train = [document for document in parts.train if document.label is not None]
+    shown = {name: part for name, part in (("source-dev", parts.source_dev), ("target-dev", parts.target_dev)) if part}
+    candidates, tellers = [], []
+    for strength in way.strengths:
+        started = time.perf_counter()
+        model = way.build(strength)
+        model.fit([document.text for document in train], [document.label for document in train])
+        seconds = round(time.perf_counter() - started, 3)
+        teller = Teller([str(label) for label in model.classes_], model.predict_proba)
+        scores = {name: _scores(teller, documents) for name, documents in shown.items()}
+        right = {name: pack(teller.answers(texts)[1]) for name, texts in by_domain(parts.target_test).items()}
+        candidates.append({"strength": strength, "seconds": seconds, **scores, "right": right})
+        tellers.append(teller)
+    kept = tellers[candidates.index(choose(candidates, run.config.select))]
     return {
-        "spread": gate_spread(gates, rows),
-        "means": {name: plain(gates[rows == row].mean(axis=0)) for row, name in enumerate(names)},
+        "candidates": candidates,
+        "also": {look: LOOKS[look](Sight(parts, kept, None)) for look in sorted(run.also)},
     }
 
 
-def _ways(fitted: Artifact, parts: Parts, witness: Witness) -> Record:
-    """The four ways to predict: accuracy of one or more draws, each domain counting the same, and seconds a draw."""
-    domains = [str(document.domain) for document in witness.documents]
-    found = {}
-    for way in ("sample", "mean", "monte-carlo", "importance"):
-        draws, seconds = [], []
-        for seed in range(_DRAWS if way == "sample" else 1):
-            started = time.perf_counter()
-            with torch.random.fork_rng(devices=[]):
-                torch.manual_seed(seed)
-                outputs = inference.run(fitted.model, witness.data, way)
-            seconds.append(time.perf_counter() - started)
-            draws.append(mean_scores(outputs.probabilities, witness.data.label, domains)["accuracy"])
-        found[way] = {"accuracy": plain(draws), "seconds": plain(np.median(seconds))}
-    return found
+def choose(candidates: Sequence[Record], rule: str) -> Record:
+    """The candidate that a dev part likes best; where there is no score of it, the only one that there is."""
+    if len(candidates) == 1:
+        return candidates[0]
+    return max(candidates, key=lambda candidate: (candidate[rule]["accuracy"], -candidate[rule]["nll"]))
 
 
-def _diagnosis(fitted: Artifact, parts: Parts, witness: Witness) -> Record | None:
-    """How well z, drawn from q for the training texts, tells label and domain (figure 4)."""
-    if not isinstance(fitted.model, CSDA):
-        return None
-    data = dataset(parts.train, fitted.encoder, [str(label) for label in fitted.labels], fitted.domains)
-    samples, mean = posterior_samples(fitted, parts.train, 0)
-    return {
-        name: {"samples": diagnose(samples, classes), "mean": diagnose(mean, classes)}
-        for name, classes in (("label", data.label), ("domain", data.domain))
-    }
-
-
-def _map(fitted: Artifact, parts: Parts, witness: Witness) -> Record:
-    """t-SNE of the representation of texts of all domains (figure 3)."""
-    known = [document for document in parts.train + parts.target_test if document.domain and document.label]
-    domains, labels = (sorted({str(getattr(document, what)) for document in known}) for what in ("domain", "label"))
-    drawn = even_sample(np.array([domains.index(str(document.domain)) for document in known]), _ON_MAP, 0)
-    shown = [known[row] for row in drawn]
-    points = tsne(inference.run(fitted.model, dataset(shown, fitted.encoder, (), ())).hidden, 0)
-    return {
-        "domains": domains,
-        "labels": labels,
-        "unseen": sorted({str(document.domain) for document in parts.target_test}),
-        "points": [
-            [round(float(x), 2), round(float(y), 2), domains.index(str(text.domain)), labels.index(str(text.label))]
-            for (x, y), text in zip(points, shown, strict=True)
-        ],
-    }
-
-
-_LOOKS: dict[str, Callable[[Artifact, Parts, Witness], Any]] = {
-    "gates": _gates,
-    "ways": _ways,
-    "diagnosis": _diagnosis,
-    "map": _map,
-}
-
-
-def _bag(longest: int) -> Callable[[Parts], Record]:
-    """A linear model over words or word pairs of the training texts, a candidate for each penalty."""
-
-    def fit(parts: Parts) -> Record:
-        train = [document for document in parts.train if document.label is not None]
-        candidates = []
-        for penalty in _PENALTIES:
-            started = time.perf_counter()
-            model = bag_of_words(longest, penalty)
-            model.fit([document.text for document in train], [document.label for document in train])
-            seconds = round(time.perf_counter() - started, 3)
-            shown = {"source-dev": parts.source_dev, "target-dev": parts.target_dev}
-            scores = {name: _linear_scores(model, documents) for name, documents in shown.items() if documents}
-            right = {
-                domain: pack(model.predict([text.text for text in texts]) == [text.label for text in texts])
-                for domain, texts in by_domain(parts.target_test).items()
-            }
-            candidates.append({"C": penalty, "seconds": seconds, **scores, "right": right})
-        return {"candidates": candidates}
-
-    return fit
-
-
-def _linear_scores(model: Any, documents: Documents) -> Mapping[str, float]:
-    probabilities = model.predict_proba([document.text for document in documents])
-    truth = np.array([list(model.classes_).index(document.label) for document in documents])
+def _scores(teller: Teller, documents: Documents) -> Mapping[str, float]:
+    truth = np.array([teller.labels.index(str(document.label)) for document in documents])
+    probabilities = teller.probabilities([document.text for document in documents])
     return mean_scores(probabilities, truth, [document.domain for document in documents])
 
 
@@ -222,19 +153,15 @@ def _in_domain(parts: Parts) -> Record:
     for domain, test in by_domain(parts.target_test).items():
         texts = [*test, *dev[domain]]
         labels = np.array([text.label for text in texts])
-        model = GridSearchCV(bag_of_words(2), {"logisticregression__C": _PENALTIES}, cv=_FOLDS)
+        penalties = {"logisticregression__C": BASELINES["word pairs"].strengths}
+        model = GridSearchCV(bag_of_words(2), penalties, cv=_FOLDS)
         folds = StratifiedKFold(_FOLDS, shuffle=True, random_state=0)
         answers = cross_val_predict(model, [text.text for text in texts], labels, cv=folds)
         right[domain] = pack((answers == labels)[: len(test)])
     return {"candidates": [{"seconds": round(time.perf_counter() - started, 3), "right": right}]}
 
 
-_LINEAR: dict[str, Callable[[Parts], Record]] = {
-    "words": _bag(1),
-    "word pairs": _bag(2),
-    "in domain": _in_domain,
-    "counts": lambda parts: {"candidates": []},
-}
+_OTHERS: dict[str, Callable[[Parts], Record]] = {"in domain": _in_domain, "counts": lambda _: {"candidates": []}}
 
 
 def _counts(parts: Parts) -> Record:

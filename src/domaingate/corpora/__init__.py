@@ -3,6 +3,7 @@
 from domaingate.corpora.catalogue import KNOWN, Count, Known, fetch_known, load, locate, summary
 from domaingate.corpora.document import Corpus, Document
 from domaingate.corpora.files import Format
+from domaingate.corpora.foreign import foreign_texts
 from domaingate.corpora.tables import BadRow, Columns, read_corpus, read_rows
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "Format",
     "Known",
     "fetch_known",
+    "foreign_texts",
     "load",
     "locate",
     "read_corpus",
