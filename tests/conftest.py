@@ -14,7 +14,8 @@ from domaingate.config import FitConfig, validate
 from domaingate.corpora.document import Corpus
 from domaingate.corpora.synthetic import MIXTURE, synthetic_corpus
 from domaingate.experiment import Prepared, fit, prepare
-from domaingate.model.base import Model, Sizes
+from domaingate.model.base import Model
+from domaingate.model.reader import Sizes
 from domaingate.model.recipes import build
 from domaingate.protocol import divide
 
@@ -47,6 +48,7 @@ _USES = {
 _TOKENS = {
     "words": {"tokens": "words"},
     "bytes": {"tokens": "bytes", "limit": 120, "widths": (4, 6), "filters": 16, "learning_rate": 0.005},
+    "ngrams": {"reader": "ngrams", "ngram_size": 8},
 }
 CASES = [
     Case(f"{use}-{tokens}", {**options, **_TOKENS[tokens]}) for use, options in _USES.items() for tokens in _TOKENS

@@ -6,8 +6,8 @@ import torch
 from domaingate.batches import Batch
 from domaingate.bench import PlainReader, measure, plain
 from domaingate.config import FitConfig
-from domaingate.model.base import Sizes
 from domaingate.model.channels import ConvolutionalReader
+from domaingate.model.reader import Sizes
 from domaingate.optimizer import Adam
 
 

@@ -48,6 +48,11 @@ AS_TYPED = {  # what a person types, and what it means
     "learning_rate": ("1e-4", 1e-4),
     "batch_size": ("8", 8),
     "cuts": ("0.5", 0.5),
+    "reader": ("ngrams", "ngrams"),
+    "clean": ("web", "web"),
+    "ngrams": ("5", 5),
+    "ngram_rows": ("1000", 1000),
+    "ngram_size": ("16", 16),
     "epochs": ("3", 3),
     "patience": ("1", 1),
     "device": ("cuda:1", "cuda:1"),
@@ -127,7 +132,8 @@ def test_toml_and_json_give_back_what_was_set(name, tmp_path):
 def test_a_wrong_choice_is_told_with_the_right_ones(name):
     """Does the sentence name the flag, the value and all that are allowed?"""
     allowed = ", ".join(kind(FitConfig, name)[0])
-    for wrong in ("sideways", "", 3, None, True, ["dsda"], {}):
+    optional = kind(FitConfig, name)[1]
+    for wrong in ("sideways", "", 3, True, ["dsda"], {}, *(() if optional else (None,))):
         with pytest.raises(DomainGateError) as caught:
             with_one(name, wrong)
         assert str(caught.value) == f"{flag(name)} is {wrong!r}; it takes one of {allowed}."

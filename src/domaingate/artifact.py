@@ -16,7 +16,8 @@ from domaingate.config import FitConfig, from_mapping, to_json
 from domaingate.encoding import Encoder, encoder_from_json
 from domaingate.errors import DomainGateError
 from domaingate.inference import check_device
-from domaingate.model.base import Model, Sizes
+from domaingate.model.base import Model
+from domaingate.model.reader import Sizes
 from domaingate.model.recipes import build
 from domaingate.storage import new_folder, read_json, read_tensors, write_bytes, write_json, write_tensors
 
@@ -92,7 +93,7 @@ def load(folder: Path, device: str = "cpu") -> Artifact:
     with _whole(folder / "weights.safetensors", "does not fit config.json, tokenizer.json and labels.json beside it"):
         weights = read_tensors(folder / "weights.safetensors")
         with torch.random.fork_rng(devices=[]):
-            model = build(config, Sizes(encoder.size, len(labels), len(domains)))
+            model = build(config, Sizes(encoder.size, len(labels), len(domains), encoder.weights))
         model.load_state_dict(weights)
         if not all(bool(weight.isfinite().all()) for weight in weights.values()):
             raise DomainGateError(

@@ -11,15 +11,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_matrix, vstack
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, Normalizer
 
+from domaingate.encoding import ByteEncoder
 from domaingate.errors import DomainGateError
-from domaingate.ngrams import byte_ngrams
+from domaingate.ngrams import AT_ONCE, codes_of
 
+_LONGEST, _BITS, _LIMIT = 4, 18, 1000  # of runs of bytes: their length, the columns, how much of a text
 _PENALTIES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0)
 
 
@@ -32,6 +35,19 @@ def bag_of_words(longest: int, penalty: float = 10.0) -> Pipeline:
 def bag_of_word_pairs() -> Pipeline:
     """The strongest of them at its usual penalty."""
     return bag_of_words(2)
+
+
+def byte_ngrams(texts: Sequence[str], longest: int = _LONGEST, bits: int = _BITS) -> csr_matrix:
+    """(N, 2^bits): how often each run of up to `longest` bytes stands in a text; runs may share a column."""
+    pieces = [csr_matrix((0, 1 << bits), dtype=np.float32)]
+    for start in range(0, len(texts), AT_ONCE):
+        some = texts[start : start + AT_ONCE]
+        codes, rows = codes_of(ByteEncoder(_LIMIT).encode(some), longest)
+        whole = codes > 0
+        columns = (codes[whole] >> np.uint64(64 - bits)).astype(np.int32)
+        places = np.broadcast_to(rows[:, None], codes.shape)[whole], columns
+        pieces.append(csr_matrix((np.ones(len(columns), np.float32), places), shape=(len(some), 1 << bits)))
+    return vstack(pieces, format="csr")
 
 
 def naive_bayes(smoothing: float) -> Pipeline:

@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from domaingate.corpora.document import Document
-from domaingate.encoding import Encoder, IntArray
+from domaingate.encoding import Encoder
+from domaingate.ngrams import IntArray
 
 _POOL = 50  # batches that are sorted by length together, so that a batch holds texts of similar length
-_SHORTEST = 8  # tokens of a stretch that a text is cut to
+_SHORTEST = 8  # places of a stretch that a text is cut to
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Dataset:
     texts: Sequence[IntArray]
     label: NDArray[np.int64]
     domain: NDArray[np.int64]
+    at_a_place: int = 1  # numbers for each token of a text
 
     def __len__(self) -> int:
         """The number of documents."""
@@ -55,7 +57,7 @@ class Dataset:
         if not share:
             return self
         lengths = np.array([len(text) for text in self.texts])
-        shortest = np.minimum(lengths, _SHORTEST)
+        shortest = np.minimum(lengths, _SHORTEST * self.at_a_place)
         drawn = np.where(
             random.random(len(lengths)) < share,
             shortest * np.exp(random.random(len(lengths)) * np.log(np.maximum(lengths, 1) / np.maximum(shortest, 1))),
@@ -85,6 +87,7 @@ def dataset(documents: Sequence[Document], encoder: Encoder, labels: Sequence[st
         encoder.encode([document.text for document in documents]),
         _rows([document.label for document in documents], labels),
         _rows([document.domain for document in documents], domains),
+        encoder.at_a_place,
     )
 
 

@@ -22,8 +22,9 @@ from domaingate.config import FitConfig
 from domaingate.corpora import KNOWN, Corpus, Document, load, locate
 from domaingate.encoding import Encoder, train_encoder
 from domaingate.inference import BATCH, limited_to
-from domaingate.model.base import Model, Sizes, trainable
-from domaingate.model.channels import ConvolutionalReader, Reader, laid_out
+from domaingate.model.base import Model, trainable
+from domaingate.model.channels import ConvolutionalReader, laid_out
+from domaingate.model.reader import Reader, Sizes
 from domaingate.model.recipes import build
 from domaingate.optimizer import Adam
 

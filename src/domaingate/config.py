@@ -18,6 +18,8 @@ from domaingate.errors import DomainGateError
 ModelName = Literal["s-cnn", "m-cnn", "gen", "dsda", "csda"]
 GateName = Literal["dirichlet", "beta", "gamma"]
 Tokens = Literal["words", "bytes"]
+ReaderName = Literal["words", "bytes", "ngrams"]
+Cleaning = Literal["none", "web"]
 Schedule = Literal["fixed", "linear"]
 Inference = Literal["sample", "mean", "monte-carlo", "importance"]
 Selection = Literal["source-dev", "target-dev"]
@@ -40,9 +42,18 @@ class ModelConfig:
     model: ModelName = _option("csda", "Which recipe to build.")
     gate: GateName = _option("dirichlet", "Distribution of the latent domain z in CSDA.")
     channels: int | None = _option(None, "Channels k: 13 unless given; for DSDA the number of known domains.", 1, 4096)
+    reader: ReaderName | None = _option(
+        None, "What reads a text: CNNs over words or bytes, or ngrams, bags of runs of --tokens; CNNs unless given."
+    )
     tokens: Tokens = _option("words", "Read words or UTF-8 bytes.")
+    clean: Cleaning = _option(
+        "none", "Read a text as it is, or, of the web, without links, names, markup and digits, in small letters."
+    )
     limit: int | None = _option(None, "Tokens of a text that are read: 256 words or 1000 bytes unless given.", 1)
-    min_count: int = _option(2, "Words rarer than this in the training texts count as unknown.", 1)
+    min_count: int = _option(2, "Words rarer than this in the training texts count as unknown; so do runs.", 1)
+    ngrams: int | None = _option(None, "Tokens of the longest run, for ngrams: 3 words or 4 bytes unless given.", 1, 16)
+    ngram_rows: int = _option(1_000_000, "Runs that are known at the most: those that stand in most texts.", 1)
+    ngram_size: int = _option(32, "Size of a run's embedding.", 1)
     embedding: Literal["trained", "fixed"] = _option("trained", "Train the token embedding, or keep it as drawn.")
     embedding_size: int = _option(300, "Size of a token's embedding.", 1)
     embedding_scale: float | None = _option(
@@ -185,6 +196,8 @@ def validate(config: ConfigT) -> ConfigT:
         _check_range(item, parsed[item.name])
     if parsed.get("widths") == ():
         raise DomainGateError("--widths is empty; it takes one width or more, such as 3,4,5.")
+    if parsed.get("reader") in get_args(Tokens):  # the short form is the one that counts from here on
+        parsed.update(reader=None, tokens=parsed["reader"])
     return dataclasses.replace(config, **parsed)  # type: ignore[type-var]
 
 

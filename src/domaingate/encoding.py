@@ -3,6 +3,7 @@
 Number 0 is padding in both; in words, 1 is every word that training did not see often enough.
 """
 
+import base64
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -12,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, trainers
 
+from domaingate.cleaning import clean
 from domaingate.config import ModelConfig
-
-IntArray = NDArray[np.int32]
+from domaingate.ngrams import AT_ONCE, IntArray, RunList, RunTable, codes_of
 
 _LIMITS = {"words": 256, "bytes": 1000}
+_LONGEST_RUN = {"words": 3, "bytes": 4}
 _WORD = r"\w+(?:['’]\w+)*|[^\w\s]+"  # don't and n't are words; so is a run of marks such as !!! or :-)
 _LONGEST_WORD = 64  # characters of a text looked at, for each word of the limit
 
@@ -24,8 +26,10 @@ _LONGEST_WORD = 64  # characters of a text looked at, for each word of the limit
 class Encoder(ABC):
     """Texts to numbers, the same for a text alone and among others."""
 
-    limit: int
+    limit: int  # tokens of a text that are read
     size: int
+    at_a_place: int = 1  # numbers for each token, at the most
+    weights: NDArray[np.float32] | None = None  # (size,): how much a number counts, where some count more than others
 
     @abstractmethod
     def encode(self, texts: Sequence[str]) -> list[IntArray]:
@@ -86,19 +90,94 @@ class ByteEncoder(Encoder):
         return {"tokens": "bytes", "limit": self.limit}
 
 
+class CleanEncoder(Encoder):
+    """The tokens of what cleaning leaves of a text."""
+
+    def __init__(self, tokens: Encoder) -> None:
+        self._tokens = tokens
+        self.limit, self.size = tokens.limit, tokens.size
+
+    def encode(self, texts: Sequence[str]) -> list[IntArray]:
+        """Clean, then encode."""
+        return self._tokens.encode([clean(_head(text, self.limit)) for text in texts])
+
+    def to_json(self) -> dict[str, Any]:
+        """The encoder of the tokens, and that it reads clean texts."""
+        return {**self._tokens.to_json(), "clean": "web"}
+
+
+class NgramEncoder(Encoder):
+    """The known runs of another encoder's tokens, in the order of the places that they start at."""
+
+    def __init__(self, tokens: Encoder, runs: RunList, longest: int) -> None:
+        self._tokens, self._runs, self._table = tokens, runs, RunTable(runs)
+        self.limit, self.size, self.at_a_place = tokens.limit, 1 + len(runs.codes), longest
+        self.weights = runs.rarity()
+
+    @classmethod
+    def train(cls, tokens: Encoder, texts: Sequence[str], longest: int, config: ModelConfig) -> "NgramEncoder":
+        """The runs of up to `longest` tokens that stand in enough of the `texts`."""
+        return cls(tokens, RunList.train(tokens.encode(texts), longest, config.min_count, config.ngram_rows), longest)
+
+    def encode(self, texts: Sequence[str]) -> list[IntArray]:
+        """Runs to their rows, some texts at a time."""
+        found: list[IntArray] = []
+        for start in range(0, len(texts), AT_ONCE):
+            some = self._tokens.encode(texts[start : start + AT_ONCE])
+            codes, text = codes_of(some, self.at_a_place)
+            rows = self._table.rows(codes.ravel())
+            known = rows > 0
+            counts = np.bincount(np.repeat(text, self.at_a_place)[known], minlength=len(some))
+            found += np.split(rows[known], np.cumsum(counts)[:-1])
+        return found
+
+    def to_json(self) -> dict[str, Any]:
+        """The encoder of the tokens, and the runs."""
+        runs = self._runs
+        packed = {"codes": _pack(runs.codes), "counts": _pack(runs.counts)}
+        return {**self._tokens.to_json(), "runs": {"longest": self.at_a_place, "texts": runs.texts, **packed}}
+
+
 def train_encoder(texts: Sequence[str], config: ModelConfig) -> Encoder:
     """The encoder that `config` asks for, with its vocabulary from `texts`."""
+    tokens = _train_tokens(texts, config)
+    if config.reader != "ngrams":
+        return tokens
+    return NgramEncoder.train(tokens, texts, config.ngrams or _LONGEST_RUN[config.tokens], config)
+
+
+def _train_tokens(texts: Sequence[str], config: ModelConfig) -> Encoder:
     limit = config.limit or _LIMITS[config.tokens]
+    cleans = config.clean == "web"
     if config.tokens == "bytes":
-        return ByteEncoder(limit)
-    return WordEncoder.train(texts, limit, config.min_count)
+        tokens: Encoder = ByteEncoder(limit)
+    else:
+        shown = [clean(_head(text, limit)) for text in texts] if cleans else texts
+        tokens = WordEncoder.train(shown, limit, config.min_count)
+    return CleanEncoder(tokens) if cleans else tokens
 
 
 def encoder_from_json(saved: dict[str, Any]) -> Encoder:
     """The encoder that `to_json` described."""
-    if saved["tokens"] == "bytes":
-        return ByteEncoder(saved["limit"])
-    return WordEncoder(Tokenizer.from_str(json.dumps(saved["tokenizer"])), saved["limit"])
+    tokens: Encoder = (
+        ByteEncoder(saved["limit"])
+        if saved["tokens"] == "bytes"
+        else WordEncoder(Tokenizer.from_str(json.dumps(saved["tokenizer"])), saved["limit"])
+    )
+    if saved.get("clean"):
+        tokens = CleanEncoder(tokens)
+    if runs := saved.get("runs"):
+        known = RunList(_unpack(runs["codes"], np.uint64), _unpack(runs["counts"], np.int64), runs["texts"])
+        return NgramEncoder(tokens, known, runs["longest"])
+    return tokens
+
+
+def _pack(numbers: NDArray[Any]) -> str:
+    return base64.b64encode(numbers.astype("<u8").tobytes()).decode()
+
+
+def _unpack(packed: str, kind: type) -> NDArray[Any]:
+    return np.frombuffer(base64.b64decode(packed), dtype="<u8").astype(kind)
 
 
 def _head(text: str, limit: int) -> str:

@@ -19,7 +19,8 @@ from domaingate.errors import DomainGateError
 from domaingate.evaluation import score
 from domaingate.inference import check_device, limited_to
 from domaingate.metrics import averages
-from domaingate.model.base import Model, Sizes, count_parameters
+from domaingate.model.base import Model, count_parameters
+from domaingate.model.reader import Sizes
 from domaingate.model.recipes import build
 from domaingate.predictor import Predictor
 from domaingate.protocol import Parts, digest
@@ -66,7 +67,7 @@ def prepare(parts: Parts, config: FitConfig, labels: Sequence[Label] | None = No
     encoder = train_encoder([document.text for document in parts.train], config)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
-        model = build(config, Sizes(encoder.size, len(names), len(domains))).to(config.device)
+        model = build(config, Sizes(encoder.size, len(names), len(domains), encoder.weights)).to(config.device)
     return Prepared(config, parts, names, domains, encoder, model)
 
 

@@ -1,43 +1,94 @@
-"""Runs of bytes, counted in hashed columns: what linear models of languages look at."""
+"""Runs of tokens as numbers: every run of one, two, three tokens of a text gets 64 bits that stand for it."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_matrix, vstack
 
-from domaingate.encoding import ByteEncoder
+IntArray = NDArray[np.int32]
+Codes = NDArray[np.uint64]
 
-LONGEST, BITS, LIMIT = 4, 18, 1000
-
-_BASE = np.uint64(257)  # one more than there are bytes: runs of different lengths have different numbers
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio: neighbouring numbers are spread far apart
-_AT_ONCE = 2000  # texts
+_SHIFT = np.uint64(29)
+_ROOM = 16  # places of a table for each code in it: of sixteen codes one meets another, whose place is taken
+AT_ONCE = 1000  # texts
 
 
-def byte_ngrams(texts: Sequence[str], longest: int = LONGEST, bits: int = BITS, limit: int = LIMIT) -> csr_matrix:
-    """(N, 2^bits): how often each run of up to `longest` bytes stands in the first `limit` bytes of each text."""
-    pieces = [
-        _counted(texts[start : start + _AT_ONCE], longest, bits, limit)
-        for start in range(0, max(1, len(texts)), _AT_ONCE)
-    ]
-    return vstack(pieces, format="csr")
+def codes_of(texts: Sequence[IntArray], longest: int) -> tuple[Codes, IntArray]:
+    """(places, longest) codes of the runs that start at each place of the texts, and the text (places,) of each.
 
-
-def _counted(texts: Sequence[str], longest: int, bits: int, limit: int) -> csr_matrix:
-    encoded = ByteEncoder(limit).encode(texts)
-    lengths = np.array([len(text) for text in encoded], dtype=np.int64)
-    stream = np.concatenate([*encoded, np.zeros(longest, dtype=np.int32)]).astype(np.uint64)
+    A run that would reach beyond its text is 0.
+    """
+    lengths = np.array([len(text) for text in texts], dtype=np.int64)
     rows = np.repeat(np.arange(len(texts), dtype=np.int32), lengths)
-    left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(rows))  # bytes to the end of the text
+    left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(rows))  # tokens to the end of the text
+    stream = np.concatenate([*texts, np.zeros(longest, dtype=np.int32)]).astype(np.uint64)
+    codes = np.zeros((len(rows), longest), dtype=np.uint64)
     runs = np.zeros(len(rows), dtype=np.uint64)
-    found: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
-    for length in range(1, longest + 1):
-        runs = runs * _BASE + stream[length - 1 : length - 1 + len(rows)]
-        whole = left >= length
-        columns = (runs[whole] * _MULTIPLIER) >> np.uint64(64 - bits)
-        found.append((rows[whole], columns.astype(np.int32)))
-    row, column = (np.concatenate(part) for part in zip(*found, strict=True))
-    counts = csr_matrix((np.ones(len(row), dtype=np.float32), (row, column)), shape=(len(texts), 1 << bits))
-    counts.sum_duplicates()
-    return counts
+    for length in range(longest):
+        runs = (runs + stream[length : length + len(rows)] + np.uint64(1)) * _MULTIPLIER
+        runs ^= runs >> _SHIFT
+        codes[:, length] = np.where(left > length, runs, 0)
+    return codes, rows
+
+
+@dataclass(frozen=True)
+class RunList:
+    """Known runs: their codes, in how many of the training texts each stands, and how many texts those were."""
+
+    codes: Codes  # ascending
+    counts: NDArray[np.int64]
+    texts: int
+
+    @classmethod
+    def train(cls, texts: Sequence[IntArray], longest: int, least: int, most: int) -> "RunList":
+        """The `most` runs that stand in most texts, of those that stand in at least `least`."""
+        codes, counts = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64)
+        for start in range(0, len(texts), AT_ONCE):
+            codes, counts = _joined(codes, counts, *_once_a_text(texts[start : start + AT_ONCE], longest))
+        order = np.lexsort((codes, -counts))[:most]
+        kept = np.sort(order[counts[order] >= least])
+        return cls(codes[kept], counts[kept], len(texts))
+
+    def rarity(self) -> NDArray[np.float32]:
+        """(1 + known runs,): the logarithm of how rare each is among texts; 0 for row 0, the padding."""
+        weights = np.log((1 + self.texts) / (1 + self.counts)) + 1
+        return np.concatenate([[0.0], weights]).astype(np.float32)
+
+
+class RunTable:
+    """From a code to its row in a list of runs, by one look at a table; 0 for a run that is not known."""
+
+    def __init__(self, runs: RunList) -> None:
+        bits = max(1, int(_ROOM * max(1, len(runs.codes)) - 1).bit_length())
+        self._shift = np.uint64(64 - bits)
+        self._codes = np.concatenate([np.zeros(1, dtype=np.uint64), runs.codes])
+        self._rows = np.zeros(1 << bits, dtype=np.int32)
+        common_last = np.argsort(runs.counts, kind="stable")  # of two runs with one place, the more frequent keeps it
+        self._rows[(runs.codes[common_last] >> self._shift).astype(np.int64)] = common_last + 1
+
+    def rows(self, codes: Codes) -> IntArray:
+        """The row of each code."""
+        found = self._rows[(codes >> self._shift).astype(np.int64)]
+        return np.where(self._codes[found] == codes, found, 0).astype(np.int32)
+
+
+def _once_a_text(texts: Sequence[IntArray], longest: int) -> tuple[Codes, NDArray[np.int64]]:
+    """The runs of some texts, and in how many of the texts each stands."""
+    codes, rows = codes_of(texts, longest)
+    flat, row = codes.ravel(), np.repeat(rows, longest)
+    order = np.lexsort((row, flat))
+    flat, row = flat[order], row[order]
+    first = np.ones(len(flat), dtype=bool)
+    first[1:] = (flat[1:] != flat[:-1]) | (row[1:] != row[:-1])
+    found, counts = np.unique(flat[first & (flat > 0)], return_counts=True)
+    return found, counts.astype(np.int64)
+
+
+def _joined(
+    codes: Codes, counts: NDArray[np.int64], others: Codes, more: NDArray[np.int64]
+) -> tuple[Codes, NDArray[np.int64]]:
+    """Two lists of counts as one."""
+    together, places = np.unique(np.concatenate([codes, others]), return_inverse=True)
+    return together, np.bincount(places, np.concatenate([counts, more]), len(together)).astype(np.int64)

@@ -17,7 +17,8 @@ from domaingate.corpora.document import Corpus, Document
 from domaingate.corpora.synthetic import MIXTURE
 from domaingate.encoding import train_encoder
 from domaingate.experiment import fit, prepare
-from domaingate.model.base import Sizes, count_parameters, trainable
+from domaingate.model.base import count_parameters, trainable
+from domaingate.model.reader import Sizes
 from domaingate.model.recipes import build
 from domaingate.predictor import Predictor
 from domaingate.protocol import divide
@@ -236,7 +237,7 @@ def test_predictions_are_probabilities_and_gates_have_their_shape(case, trained,
         np.testing.assert_allclose(outputs.gates.sum(axis=1), 1, atol=1e-5)
     elif case.name.startswith("csda-beta"):
         assert (outputs.gates <= 1).all()
-    size = len(config.widths) * config.filters * (2 if config.model == "gen" else 1)
+    size = artifact.model.reader.size * (2 if config.model == "gen" else 1)
     assert outputs.hidden.shape == (21, size)
 
 

@@ -9,7 +9,8 @@ from scipy.special import roots_jacobi
 from torch.distributions import Categorical, Independent
 
 from domaingate.model import objective
-from domaingate.model.base import Sizes, gated
+from domaingate.model.base import gated
+from domaingate.model.reader import Sizes
 
 TEXTS = [[1, 2, 3, 4], [5, 6], [7, 8, 9, 10, 11], [], [2, 2, 9]]
 

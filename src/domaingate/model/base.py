@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 from domaingate.batches import Batch
 from domaingate.config import Inference, ModelConfig
-from domaingate.model.channels import Reader
 from domaingate.model.objective import Terms
+from domaingate.model.reader import Reader
 
 
 class Prediction(NamedTuple):
@@ -35,15 +35,6 @@ class Turn:
     parameters: Sequence[nn.Parameter]
 
 
-@dataclass(frozen=True)
-class Sizes:
-    """What the data decides about a model."""
-
-    vocabulary: int
-    labels: int
-    domains: int
-
-
 class Model(nn.Module, ABC):
     """A classifier over the vectors of a reader."""
 
@@ -51,8 +42,9 @@ class Model(nn.Module, ABC):
         super().__init__()
         self.reader = reader
         self.config = config
+        hidden = [nn.Linear(width, config.hidden), nn.ReLU(), nn.Linear(config.hidden, labels)]
         self.head = nn.Sequential(
-            nn.Dropout(config.dropout), nn.Linear(width, config.hidden), nn.ReLU(), nn.Linear(config.hidden, labels)
+            nn.Dropout(config.dropout), *([nn.Linear(width, labels)] if reader.is_linear else hidden)
         )
 
     @abstractmethod

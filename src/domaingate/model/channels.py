@@ -1,7 +1,6 @@
 """The convolutional reader: n independent text CNNs side by side (the paper's section 2.1 and appendix A.1).
 
-A `Reader` turns a batch into n vectors a text, (B, n, size); that is all that gates, objectives and prediction know
-about it. `ConvolutionalReader` computes for every channel c, width w and filter f
+`ConvolutionalReader` computes for every channel c, width w and filter f
 
     h[b, c, f] = relu(bias[c, f] + max over windows t of  sum over o < w of  W[c, o, f] . E[token[b, t + o]])
 
@@ -17,7 +16,6 @@ Three facts make it fast and leave it exact:
 """
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,19 +26,10 @@ from torch import Tensor, nn
 
 from domaingate.batches import Batch
 from domaingate.config import ModelConfig
+from domaingate.model.reader import Reader
 
 _TRAINED_SCALE = 0.25  # an embedding that is trained starts small: it learns faster and overfits later (docs/log.md)
 _FIXED_SCALE = 1.0  # one that is kept as drawn is uniform in [-1, 1], as in the authors' earlier code
-
-
-class Reader(nn.Module, ABC):
-    """A batch to n vectors a text, or to the first few of them. `size` is the length of a vector."""
-
-    size: int
-
-    @abstractmethod
-    def forward(self, batch: Batch, first: int | None = None) -> Tensor:
-        """(B, n or first, size)."""
 
 
 class ConvolutionalReader(Reader):
@@ -72,11 +61,6 @@ class ConvolutionalReader(Reader):
             for weight, bias in zip(self.weights, self.biases, strict=True)
         ]
         return F.relu(torch.cat(maxima, dim=-1))
-
-
-def build_reader(vocabulary: int, n: int, config: ModelConfig) -> Reader:
-    """The reader that `config` asks for, with n vectors a text."""
-    return ConvolutionalReader(vocabulary, n, config)
 
 
 def max_over_time(embedding: Tensor, weight: Tensor, rows: Tensor, lengths: Tensor) -> Tensor:

@@ -12,10 +12,11 @@ from domaingate.batches import Batch
 from domaingate.config import Inference, ModelConfig
 from domaingate.errors import DomainGateError
 from domaingate.model import objective
-from domaingate.model.base import Model, Prediction, Sizes, Turn, gated, trainable
-from domaingate.model.channels import build_reader
+from domaingate.model.base import Model, Prediction, Turn, gated, trainable
 from domaingate.model.gates import GATES, CategoricalGate, Posterior, known_domain, known_label
 from domaingate.model.objective import Terms
+from domaingate.model.reader import Sizes
+from domaingate.model.readers import build_reader
 
 DEFAULT_CHANNELS = 13  # the paper's k: nine domains to train on and four held out
 _ADVERSARY_WEIGHT = 1e-3  # GEN's w
@@ -26,7 +27,7 @@ class Ungated(Model):
     """S-CNN with one channel, M-CNN with several: z is 1/k, always."""
 
     def __init__(self, k: int, sizes: Sizes, config: ModelConfig) -> None:
-        reader = build_reader(sizes.vocabulary, k, config)
+        reader = build_reader(sizes, k, config)
         super().__init__(reader, reader.size, sizes.labels, config)
         self.k = k
 
@@ -52,7 +53,7 @@ class DSDA(Model):
                 f"DSDA needs a channel for each domain: --channels is {k}, but {sizes.domains} domains are known; "
                 "give more, or leave it out."
             )
-        reader = build_reader(sizes.vocabulary, k + 1, config)
+        reader = build_reader(sizes, k + 1, config)
         super().__init__(reader, reader.size, sizes.labels, config)
         self.prior = CategoricalGate(reader.size, k)
 
@@ -86,7 +87,7 @@ class CSDA(Model):
     """A continuous domain under a Dirichlet, Beta or Gamma, with a posterior that sees y and d (sections 2.3, 2.4)."""
 
     def __init__(self, k: int, sizes: Sizes, config: ModelConfig) -> None:
-        reader = build_reader(sizes.vocabulary, k + 2, config)
+        reader = build_reader(sizes, k + 2, config)
         super().__init__(reader, reader.size, sizes.labels, config)
         gate, answers = GATES[config.gate], (config.label_size, config.domain_size)
         self.prior = gate(reader.size, k)
@@ -161,7 +162,7 @@ class GEN(Model):
     """
 
     def __init__(self, sizes: Sizes, config: ModelConfig) -> None:
-        reader = build_reader(sizes.vocabulary, 2, config)
+        reader = build_reader(sizes, 2, config)
         super().__init__(reader, 2 * reader.size, sizes.labels, config)
         self.adversary = nn.Linear(reader.size, max(1, sizes.domains))
         self.generator = nn.Linear(reader.size, max(1, sizes.domains))
