@@ -48,6 +48,7 @@ AS_TYPED = {  # what a person types, and what it means
     "learning_rate": ("1e-4", 1e-4),
     "batch_size": ("8", 8),
     "cuts": ("0.5", 0.5),
+    "average": ("0.99", 0.99),
     "reader": ("ngrams", "ngrams"),
     "clean": ("web", "web"),
     "ngrams": ("5", 5),
@@ -231,7 +232,7 @@ def test_unknown_keys_are_told_with_a_hint():
     with pytest.raises(DomainGateError, match=r"^run\.toml sets chanels, which is no option; did you mean channels\?$"):
         from_mapping(FitConfig, {"chanels": 3}, "run.toml")
     with pytest.raises(
-        DomainGateError, match=r"^run\.toml sets zzzz, which is no option\. Known: batch_size, .*widths\.$"
+        DomainGateError, match=r"^run\.toml sets zzzz, which is no option\. Known: average, .*widths\.$"
     ):
         from_mapping(FitConfig, {"zzzz": 3}, "run.toml")
     with pytest.raises(

@@ -94,10 +94,11 @@ def test_every_step_is_adam_s(tiny, prepared_of):
         torch.testing.assert_close(weight, reference.model.state_dict()[name], rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("average", [0.0, 0.95])
 @pytest.mark.parametrize("select", ["source-dev", "target-dev"])
-def test_the_saved_weights_are_the_kept_epoch_s(tiny, fitted, corpus, select):
+def test_the_saved_weights_are_the_kept_epoch_s(tiny, fitted, corpus, select, average):
     """Do the weights that come out score on the dev part exactly what the history says of the best epoch?"""
-    config = tiny(**DIVIDED, select=select, learning_rate=0.05)
+    config = tiny(**DIVIDED, select=select, learning_rate=0.05, average=average)
     artifact, _ = fitted(config)
     metrics = artifact.metrics
     ranks = [(record[select]["accuracy"], -record[select]["nll"]) for record in metrics["history"]]
@@ -394,9 +395,10 @@ def stopped(tiny, corpus, tmp_path):
         {"model": "csda", "gate": "gamma", "hide_domains": 0.5, "kl_schedule": "linear"},
         {"model": "csda", "tokens": "bytes", "limit": 60, "prior_likelihood": 0.5},
         {"model": "dsda", "channels": 4, "hide_labels": 0.2},
-        {"model": "m-cnn", "embedding": "fixed"},
+        {"model": "m-cnn", "embedding": "fixed", "average": 0.9},
+        {"model": "csda", "reader": "ngrams", "average": 0.9, "cuts": 0.5},
     ],
-    ids=["gamma", "bytes", "dsda", "fixed embedding"],
+    ids=["gamma", "bytes", "dsda", "fixed embedding", "ngrams"],
 )
 def test_every_recipe_goes_on_where_it_was(tiny, fitted, stopped, options):
     """Does a resumed run of every recipe end where the undisturbed one does, to the bit?"""

@@ -83,6 +83,12 @@ class TrainingConfig:
     """How it is trained."""
 
     learning_rate: float = _option(5e-4, "Learning rate of Adam.", 1e-12)
+    average: float = _option(
+        0.0,
+        "Decay, a batch, of a running average of the weights, which is scored and kept; 0 for the weights.",
+        0,
+        0.99999,
+    )
     batch_size: int = _option(32, "Texts in a batch.", 1)
     cuts: float = _option(
         0.0,

@@ -1,4 +1,4 @@
-"""Dense Adam for a model whose embedding moves few rows a step.
+"""Dense Adam for a model whose embedding moves few rows a step, and a running average of the weights.
 
 A fresh dense gradient for fifty thousand words costs more than the rest of the update. Here the gradient of an
 embedding comes as rows; they are laid into a buffer that lives as long as the optimiser, and only what the last step
@@ -6,7 +6,8 @@ wrote there is set to zero.
 The update is dense Adam's, to the bit: rows that are absent keep moving by their momentum, which `SparseAdam` forgets.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -40,3 +41,41 @@ class Adam(torch.optim.Adam):
         buffer.index_copy_(0, rows, gradient.values())
         self._buffers[parameter] = buffer, rows
         return buffer
+
+
+class Average:
+    """An exponential average of weights over batches. It follows a young model fast: after t batches by 10 / (t + 10).
+
+    Only every few batches are looked at, each for as many: what lies between them moves the average hardly at all, and
+    to read all weights of a large model costs as much as to change them.
+    """
+
+    def __init__(self, parameters: list[torch.nn.Parameter], decay: float) -> None:
+        self.decay, self.batches = decay, 0
+        self._parameters = parameters if decay else []
+        self.weights = [parameter.detach().clone() for parameter in self._parameters]
+
+    def follow(self) -> None:
+        """After a batch."""
+        self.batches += 1
+        if self.weights and self.batches % _FOLLOWED == 0:
+            share = max(1 - self.decay**_FOLLOWED, min(1.0, 10 / (self.batches + 10)))
+            torch._foreach_lerp_(self.weights, [parameter.detach() for parameter in self._parameters], share)
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        """The model with its average weights, for as long as it lasts."""
+        self._exchange()
+        try:
+            yield
+        finally:
+            self._exchange()
+
+    def _exchange(self) -> None:
+        for weight, parameter in zip(self.weights, self._parameters, strict=True):
+            own = parameter.detach().clone()
+            parameter.detach().copy_(weight)
+            weight.copy_(own)
+
+
+_FOLLOWED = 4  # batches

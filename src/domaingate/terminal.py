@@ -215,10 +215,10 @@ def bench_tables(measured: Mapping[str, Any]) -> None:
         out.print(f"Memory at its peak, MB: {told['megabytes']['plain']:,} plain, {told['megabytes']['ours']:,} ours")
         for name, steps in told["steps_per_second"].items():
             out.print(f"{name}: {steps:.2f} training steps a second in all")
-    pairs = measured["word_pairs"]
-    out.print(
-        f"Bag of word pairs, one thread: trained on {pairs['texts']:,} texts in {pairs['training_seconds']} s, "
-        f"predicts {pairs['texts_per_second']:,.0f} texts/s"
-    )
-    if detector := measured["language_detector"]:
-        out.print(f"py3langid, one thread: tells the language of {detector['texts_per_second']:,.0f} texts/s")
+    if pairs := measured["word_pairs"]:
+        out.print(
+            f"Bag of word pairs, one thread: trained on {pairs['texts']:,} texts in {pairs['training_seconds']} s, "
+            f"predicts {pairs['texts_per_second']:,.0f} texts/s"
+        )
+    told = [[one["what"], f"{one['short']:,}", f"{one['pages']:,}"] for one in measured["languages"]]
+    table("Languages told a second, one thread", ["", "short texts", "pages"], told)

@@ -23,7 +23,7 @@ from domaingate.errors import DomainGateError
 from domaingate.inference import run
 from domaingate.metrics import mean_scores
 from domaingate.model.base import Model, Turn, trainable
-from domaingate.optimizer import Adam
+from domaingate.optimizer import Adam, Average
 from domaingate.storage import prefixed, read_tensors, under, write_tensors
 
 Record = dict[str, Any]
@@ -107,22 +107,23 @@ def train(
     Without such a part every epoch counts as an improvement, so the last one is kept.
     """
     observer = observer or Silence()
-    optimizer = Adam(trainable(model), config.learning_rate)
-    progress = _restore(checkpoint, model, optimizer) if checkpoint and checkpoint.resume else Progress()
+    optimizer, average = Adam(trainable(model), config.learning_rate), Average(trainable(model), config.average)
+    progress = _restore(checkpoint, model, optimizer, average) if checkpoint and checkpoint.resume else Progress()
     for epoch in range(len(progress.history) + 1, config.epochs + 1):
         if epoch - 1 - progress.kept_epoch >= config.patience:
             break
         try:
-            record = _train_epoch(model, optimizer, data, config, epoch, seed, observer)
-            record.update(_scores(model, dev, epoch))
+            record = _train_epoch(model, optimizer, average, data, config, epoch, seed, observer)
+            with average.applied():
+                record.update(_scores(model, dev, epoch))
+                _judge(record, model, select, progress)
+                record.update(observer.look(model))
         except _NotFiniteError as problem:
             progress.problem = _told(str(problem), progress, config)
             break
-        _judge(record, model, select, progress)
-        record.update(observer.look(model))
         observer.epoch(record)
         if checkpoint:
-            _save(checkpoint, model, optimizer, progress)
+            _save(checkpoint, model, optimizer, average, progress)
     model.load_state_dict(progress.kept)
     return progress
 
@@ -130,6 +131,7 @@ def train(
 def _train_epoch(
     model: Model,
     optimizer: torch.optim.Optimizer,
+    average: Average,
     data: Dataset,
     config: TrainingConfig,
     epoch: int,
@@ -148,6 +150,7 @@ def _train_epoch(
         for turn in turns:
             for name, value in _step(turn, batch.to(device), optimizer, epoch - 1 + step / steps).items():
                 sums[name] = sums.get(name, 0.0) + value
+        average.follow()
         means = {name: value / (step + 1) for name, value in sums.items()}
         if not all(math.isfinite(mean) for mean in means.values()):
             raise _NotFiniteError(
@@ -217,18 +220,21 @@ def _listed(terms: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {value:.4g}" for name, value in terms.items())
 
 
-def _save(checkpoint: Checkpoint, model: Model, optimizer: torch.optim.Optimizer, progress: Progress) -> None:
+def _save(
+    checkpoint: Checkpoint, model: Model, optimizer: torch.optim.Optimizer, average: Average, progress: Progress
+) -> None:
     """One file with everything, renamed into place when it is whole."""
     moments = {
         f"{row}.{name}": value
         for row, state in optimizer.state_dict()["state"].items()
         for name, value in state.items()
     }
-    story = json.dumps({"identity": checkpoint.identity, "history": progress.history})
+    story = json.dumps({"identity": checkpoint.identity, "history": progress.history, "batches": average.batches})
     tensors = {
         **prefixed("model", model.state_dict()),
         **prefixed("kept", progress.kept),
         **prefixed("optimizer", moments),
+        **prefixed("average", {str(row): weight for row, weight in enumerate(average.weights)}),
         **prefixed("generator", _generators(model)),
         "story": torch.frombuffer(bytearray(story.encode()), dtype=torch.uint8),
     }
@@ -242,14 +248,14 @@ def _generators(model: Model) -> dict[str, Tensor]:
     return {"cpu": torch.get_rng_state(), **cuda}
 
 
-def _restore(checkpoint: Checkpoint, model: Model, optimizer: torch.optim.Optimizer) -> Progress:
+def _restore(checkpoint: Checkpoint, model: Model, optimizer: torch.optim.Optimizer, average: Average) -> Progress:
     """The state that `_save` left; a fresh start where there is none."""
     if not checkpoint.path.exists():
         return Progress()
     try:
         tensors = read_tensors(checkpoint.path)
         story = json.loads(bytes(tensors["story"].numpy()))
-        identity, history = story["identity"], story["history"]
+        identity, history, _ = story["identity"], story["history"], story["batches"]
     except (DomainGateError, KeyError, ValueError, TypeError):
         raise DomainGateError(
             f"{checkpoint.path} is not the checkpoint of a run; start anew without --resume."
@@ -260,6 +266,9 @@ def _restore(checkpoint: Checkpoint, model: Model, optimizer: torch.optim.Optimi
             "give the options of that run, or start anew without --resume."
         )
     model.load_state_dict(under("model", tensors))
+    average.batches = story["batches"]
+    for row, weight in under("average", tensors).items():
+        average.weights[int(row)].copy_(weight)
     state: dict[int, dict[str, Tensor]] = {}
     for name, value in under("optimizer", tensors).items():
         row, moment = name.split(".")
