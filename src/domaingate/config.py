@@ -20,6 +20,7 @@ GateName = Literal["dirichlet", "beta", "gamma"]
 Tokens = Literal["words", "bytes"]
 ReaderName = Literal["words", "bytes", "ngrams"]
 Cleaning = Literal["none", "web"]
+NgramStart = Literal["random", "bayes"]
 Schedule = Literal["fixed", "linear"]
 Inference = Literal["sample", "mean", "monte-carlo", "importance"]
 Selection = Literal["source-dev", "target-dev"]
@@ -54,6 +55,9 @@ class ModelConfig:
     ngrams: int | None = _option(None, "Tokens of the longest run, for ngrams: 3 words or 4 bytes unless given.", 1, 16)
     ngram_rows: int = _option(1_000_000, "Runs that are known at the most: those that stand in most texts.", 1)
     ngram_size: int = _option(32, "Size of a run's embedding.", 1)
+    ngram_start: NgramStart = _option(
+        "random", "Embeddings of runs start as drawn, or, bayes, with what naive Bayes knows of each label beside that."
+    )
     embedding: Literal["trained", "fixed"] = _option("trained", "Train the token embedding, or keep it as drawn.")
     embedding_size: int = _option(300, "Size of a token's embedding.", 1)
     embedding_scale: float | None = _option(

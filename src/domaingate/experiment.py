@@ -91,6 +91,7 @@ def _fit(
         if part
     }
     place = Checkpoint(checkpoint, prepared.identity, resume) if checkpoint else None
+    prepared.model.reader.prime(data)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
         progress = train(prepared.model, data, dev, config.select, config, config.seed, place, observer)

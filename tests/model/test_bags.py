@@ -1,11 +1,15 @@
 """Is a bag what the formula says, whatever stands beside a text in its batch, with the gradient of the formula?"""
 
+import numpy as np
 import pytest
 import torch
+from sklearn.naive_bayes import MultinomialNB
 
+from domaingate.batches import Dataset
 from domaingate.config import FitConfig
 from domaingate.model.bags import BagReader
 from domaingate.model.reader import Sizes
+from domaingate.model.recipes import build
 
 SIZE, RUNS = 5, 12
 
@@ -14,7 +18,7 @@ SIZE, RUNS = 5, 12
 def reader():
     torch.manual_seed(0)
     weights = torch.rand(RUNS).numpy() + 1
-    return BagReader(Sizes(RUNS, 3, 2, weights), 4, FitConfig(reader="ngrams", ngram_size=SIZE)).double()
+    return BagReader(Sizes(RUNS, 3, 2, weights), 4, FitConfig(reader="ngrams", ngram_size=SIZE)).double().eval()
 
 
 TEXTS = [[3, 4, 3], [], [7], [1, 2, 3, 4, 5, 6, 11]]
@@ -65,3 +69,37 @@ def test_weights_are_the_encoders(reader):
     assert reader.weights[0] == 0
     assert not reader.embedding[0].any()
     assert set(reader.state_dict()) == {"embedding", "maps"}
+
+
+def test_training_leaves_out_runs(reader, make_batch):
+    """Is a text on average what it is in prediction, with fewer of its runs each time?"""
+    reader.train()
+    batch = make_batch([[1, 2, 3, 4, 5, 6, 11]] * 20_000)
+    vectors = reader(batch)
+    assert len(vectors[:, 0].unique(dim=0)) == 2**7
+    torch.testing.assert_close(vectors.mean(dim=0), reader.eval()(batch)[0], rtol=0, atol=2e-3)
+
+
+def test_naive_bayes_is_where_it_starts():
+    """Before the first step, is the best label that of naive Bayes, whatever the weights of runs, by each channel?"""
+    random = np.random.default_rng(0)
+    likely = random.dirichlet(np.full(RUNS - 1, 0.3), size=3)
+    labels = np.tile([0, 1, 2, -1], 100)
+    texts = [random.choice(RUNS - 1, random.integers(1, 9), p=likely[label]).astype(np.int32) + 1 for label in labels]
+    data = Dataset(texts, labels, labels)
+    config = FitConfig(reader="ngrams", ngram_size=4, ngram_start="bayes", model="m-cnn", channels=2)
+    model = build(config, Sizes(RUNS, 3, 1, np.linspace(0, 2, RUNS, dtype=np.float32))).eval()
+    model.reader.prime(data)
+    counts = np.stack([np.bincount(text, minlength=RUNS) for text in texts])
+    bayes = MultinomialNB(alpha=0.01, fit_prior=False).fit(counts[labels >= 0, 1:], labels[labels >= 0])
+    with torch.no_grad():
+        model.reader.maps.zero_()
+        answers = model.predict(data.batch(range(len(texts)))).log_probabilities.argmax(dim=1)
+    assert answers.tolist() == bayes.predict(counts[:, 1:]).tolist()
+
+
+def test_without_naive_bayes_the_start_is_as_drawn(reader):
+    """Does priming change nothing?"""
+    before = reader.embedding.detach().clone()
+    reader.prime(Dataset([np.array([1, 2], dtype=np.int32)], np.array([0]), np.array([0])))
+    assert torch.equal(reader.embedding.detach(), before)

@@ -4,43 +4,78 @@
 
 where w_r says how rare run r is among the training texts and |w| is the length of the vector of all w_r of the text, so
 that long texts are no louder than short ones. Gated, h = u + sum of z_i u M_i where gates sum to 1: experts that are
-linear in the text, mixed by z.
+linear in the text, mixed by z. In training a share of the runs is left out (dropout on the text rather than on h).
+
+E may start with what naive Bayes knows: its first values are log p(r|y) of each label y, less their mean over y, so
+that u begins as the evidence for each label.
 """
 
 import math
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from domaingate.batches import Batch
+from domaingate.batches import Batch, Dataset
 from domaingate.config import ModelConfig
 from domaingate.model.reader import Reader, Sizes
 
 _SCALE = 0.01  # runs start as good as silent
+_EVIDENCE = 0.25  # how loud naive Bayes is: |w| makes of it probabilities that mean about what they say (docs/log.md)
+_SMOOTHING = 0.01  # added to every count
+_SHY = 0.1  # how loud the experts' own looks are beside it
 
 
 class BagReader(Reader):
     """One embedding for each run, and n maps of their sum."""
 
-    is_linear = True
     weights: Tensor
 
     def __init__(self, sizes: Sizes, n: int, config: ModelConfig) -> None:
         super().__init__()
-        self.size = config.ngram_size
+        self.labels = sizes.labels if config.ngram_start == "bayes" else 0  # values of E that start as evidence
+        self.size = self.labels + config.ngram_size
+        self.dropout = config.dropout
         self.embedding = nn.Parameter(torch.empty(sizes.vocabulary, self.size).uniform_(-_SCALE, _SCALE))
         with torch.no_grad():
             self.embedding[0] = 0  # padding
-        self.maps = nn.Parameter(torch.randn(n, self.size, self.size) / math.sqrt(self.size))
+        loud = _SHY if self.labels else 1.0
+        self.maps = nn.Parameter(loud * torch.randn(n, self.size, self.size) / math.sqrt(self.size))
         counted = torch.ones(sizes.vocabulary) if sizes.weights is None else torch.from_numpy(sizes.weights)
         self.register_buffer("weights", counted.index_fill(0, torch.tensor([0]), 0), persistent=False)
+
+    def prime(self, data: Dataset) -> None:
+        """Put what naive Bayes knows of each label into the first values of every run."""
+        if not self.labels:
+            return
+        counts = np.full((self.labels, len(self.embedding)), _SMOOTHING)
+        for label in range(self.labels):
+            runs = [data.texts[int(row)] for row in np.flatnonzero(data.label == label)]
+            counts[label] += np.bincount(np.concatenate([*runs, []]).astype(np.int64), minlength=len(self.embedding))
+        evidence = np.log(counts / counts[:, 1:].sum(axis=1, keepdims=True))
+        told = torch.from_numpy((evidence - evidence.mean(axis=0)).T)  # (U, labels)
+        with torch.no_grad():
+            self.embedding[1:, : self.labels] = (_EVIDENCE * told[1:] / self.weights[1:, None].cpu()).to(self.embedding)
 
     def forward(self, batch: Batch, first: int | None = None) -> Tensor:
         """(B, n or first, size)."""
         weights = self.weights[batch.ids]  # (B, T)
         shares = weights / weights.norm(dim=1, keepdim=True).clamp(min=1.0)
         bag = F.embedding_bag(
-            batch.ids, self.embedding, per_sample_weights=shares, mode="sum", padding_idx=0, sparse=True
+            batch.ids,
+            self.embedding,
+            per_sample_weights=F.dropout(shares, self.dropout, self.training),
+            mode="sum",
+            padding_idx=0,
+            sparse=True,
         )  # (B, size)
         return bag[:, None] + torch.einsum("bd,nde->bne", bag, self.maps[:first])
+
+    def head(self, width: int, labels: int, config: ModelConfig) -> nn.Module:
+        """What starts as evidence is the score of its label."""
+        scores = nn.Linear(width, labels)
+        if self.labels:
+            nn.init.eye_(scores.weight)
+            nn.init.zeros_(scores.bias)
+        return scores

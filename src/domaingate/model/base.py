@@ -42,10 +42,7 @@ class Model(nn.Module, ABC):
         super().__init__()
         self.reader = reader
         self.config = config
-        hidden = [nn.Linear(width, config.hidden), nn.ReLU(), nn.Linear(config.hidden, labels)]
-        self.head = nn.Sequential(
-            nn.Dropout(config.dropout), *([nn.Linear(width, labels)] if reader.is_linear else hidden)
-        )
+        self.head = reader.head(width, labels, config)
 
     @abstractmethod
     def terms(self, batch: Batch, epoch: float) -> Terms:
