@@ -54,6 +54,7 @@ AS_TYPED = {  # what a person types, and what it means
     "ngrams": ("5", 5),
     "ngram_rows": ("1000", 1000),
     "ngram_size": ("16", 16),
+    "ngram_domains": ("2", 2),
     "ngram_start": ("bayes", "bayes"),
     "epochs": ("3", 3),
     "patience": ("1", 1),

@@ -73,6 +73,15 @@ def test_the_known_runs_are_those_of_enough_texts():
     assert len(RunList.train([], 2, 1, 100).codes) == 0
 
 
+def test_a_known_run_stands_in_several_domains():
+    """Is a run of one domain unknown however frequent, and are unknown domains one, and few domains enough?"""
+    texts, domains = numbers([1], [1, 2], [1, 2], [3], [3], [3]), ["a", "a", "b", None, None, None]
+    for spread, known in ((1, codes([1, 2], 2) | codes([3], 1)), (2, codes([1, 2], 2)), (3, set()), (9, set())):
+        assert set(RunList.train(texts, 2, 1, 100, domains, spread).codes.tolist()) == known
+    assert sorted(RunList.train(texts, 2, 1, 100, domains, 2).counts.tolist()) == [2, 2, 3]
+    assert set(RunList.train(texts, 2, 1, 100, [None] * 6, 5).codes.tolist()) == codes([1, 2], 2) | codes([3], 1)
+
+
 def test_a_rare_run_counts_more():
     """Is a weight the inverse document frequency, and that of padding 0?"""
     runs = RunList(np.array([5, 9], dtype=np.uint64), np.array([99, 9]), 99)

@@ -54,6 +54,7 @@ class ModelConfig:
     min_count: int = _option(2, "Words rarer than this in the training texts count as unknown; so do runs.", 1)
     ngrams: int | None = _option(None, "Tokens of the longest run, for ngrams: 3 words or 4 bytes unless given.", 1, 16)
     ngram_rows: int = _option(1_000_000, "Runs that are known at the most: those that stand in most texts.", 1)
+    ngram_domains: int = _option(1, "Runs that stand in fewer training domains than this are unknown.", 1)
     ngram_size: int = _option(32, "Size of a run's embedding.", 1)
     ngram_start: NgramStart = _option(
         "random", "Embeddings of runs start as drawn, or, bayes, with what naive Bayes knows of each label beside that."

@@ -115,9 +115,14 @@ class NgramEncoder(Encoder):
         self.weights = runs.rarity()
 
     @classmethod
-    def train(cls, tokens: Encoder, texts: Sequence[str], longest: int, config: ModelConfig) -> "NgramEncoder":
-        """The runs of up to `longest` tokens that stand in enough of the `texts`."""
-        return cls(tokens, RunList.train(tokens.encode(texts), longest, config.min_count, config.ngram_rows), longest)
+    def train(
+        cls, tokens: Encoder, texts: Sequence[str], domains: Sequence[str | None], config: ModelConfig
+    ) -> "NgramEncoder":
+        """The runs of tokens that stand in enough of the `texts`, and of their domains."""
+        longest = config.ngrams or _LONGEST_RUN[config.tokens]
+        encoded, least = tokens.encode(texts), config.min_count
+        runs = RunList.train(encoded, longest, least, config.ngram_rows, domains, config.ngram_domains)
+        return cls(tokens, runs, longest)
 
     def encode(self, texts: Sequence[str]) -> list[IntArray]:
         """Runs to their rows, some texts at a time."""
@@ -138,12 +143,10 @@ class NgramEncoder(Encoder):
         return {**self._tokens.to_json(), "runs": {"longest": self.at_a_place, "texts": runs.texts, **packed}}
 
 
-def train_encoder(texts: Sequence[str], config: ModelConfig) -> Encoder:
-    """The encoder that `config` asks for, with its vocabulary from `texts`."""
+def train_encoder(texts: Sequence[str], config: ModelConfig, domains: Sequence[str | None] = ()) -> Encoder:
+    """The encoder that `config` asks for, with its vocabulary from `texts` of these `domains`, if they are told."""
     tokens = _train_tokens(texts, config)
-    if config.reader != "ngrams":
-        return tokens
-    return NgramEncoder.train(tokens, texts, config.ngrams or _LONGEST_RUN[config.tokens], config)
+    return NgramEncoder.train(tokens, texts, domains, config) if config.reader == "ngrams" else tokens
 
 
 def _train_tokens(texts: Sequence[str], config: ModelConfig) -> Encoder:

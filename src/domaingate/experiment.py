@@ -64,7 +64,8 @@ def prepare(parts: Parts, config: FitConfig, labels: Sequence[Label] | None = No
         )
     names: Sequence[Label] = sorted(present) if labels is None else labels
     domains = sorted({document.domain for document in parts.train if document.domain is not None})
-    encoder = train_encoder([document.text for document in parts.train], config)
+    texts, known = zip(*((document.text, document.domain) for document in parts.train), strict=True)
+    encoder = train_encoder(texts, config, known)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(config.seed)
         model = build(config, Sizes(encoder.size, len(names), len(domains), encoder.weights)).to(config.device)

@@ -42,13 +42,30 @@ class RunList:
     texts: int
 
     @classmethod
-    def train(cls, texts: Sequence[IntArray], longest: int, least: int, most: int) -> "RunList":
-        """The `most` runs that stand in most texts, of those that stand in at least `least`."""
-        codes, counts = np.empty(0, dtype=np.uint64), np.empty(0, dtype=np.int64)
-        for start in range(0, len(texts), AT_ONCE):
-            codes, counts = _joined(codes, counts, *_once_a_text(texts[start : start + AT_ONCE], longest))
-        order = np.lexsort((codes, -counts))[:most]
-        kept = np.sort(order[counts[order] >= least])
+    def train(
+        cls,
+        texts: Sequence[IntArray],
+        longest: int,
+        least: int,
+        most: int,
+        domains: Sequence[object] = (),
+        spread: int = 1,
+    ) -> "RunList":
+        """The `most` runs that stand in most texts, of those in at least `least` texts and `spread` domains.
+
+        Texts of unknown domain are a domain like any other; where there are fewer domains, a run must be in all.
+        """
+        codes, numbers = np.empty(0, dtype=np.uint64), np.empty((0, 2), dtype=np.int64)  # (U, 2): texts, domains
+        groups = _rows_by(domains) if domains else [np.arange(len(texts))]
+        for group in groups:
+            mine, counts = np.empty(0, dtype=np.uint64), np.empty((0, 1), dtype=np.int64)
+            for start in range(0, len(group), AT_ONCE):
+                some = [texts[row] for row in group[start : start + AT_ONCE].tolist()]
+                mine, counts = _joined(mine, counts, *_once_a_text(some, longest))
+            codes, numbers = _joined(codes, numbers, mine, np.column_stack([counts, np.ones_like(counts)]))
+        frequent = (numbers[:, 0] >= least) & (numbers[:, 1] >= min(spread, len(groups)))
+        codes, counts = codes[frequent], numbers[frequent, 0]
+        kept = np.sort(np.lexsort((codes, -counts))[:most])
         return cls(codes[kept], counts[kept], len(texts))
 
     def rarity(self) -> NDArray[np.float32]:
@@ -74,8 +91,15 @@ class RunTable:
         return np.where(self._codes[found] == codes, found, 0).astype(np.int32)
 
 
+def _rows_by(groups: Sequence[object]) -> list[NDArray[np.int64]]:
+    """The rows of each group."""
+    names = {group: place for place, group in enumerate(dict.fromkeys(groups))}
+    places = np.array([names[group] for group in groups])
+    return [np.flatnonzero(places == place) for place in range(len(names))]
+
+
 def _once_a_text(texts: Sequence[IntArray], longest: int) -> tuple[Codes, NDArray[np.int64]]:
-    """The runs of some texts, and in how many of the texts each stands."""
+    """The runs of some texts, and in how many of the texts each stands, (U, 1)."""
     codes, rows = codes_of(texts, longest)
     flat, row = codes.ravel(), np.repeat(rows, longest)
     order = np.lexsort((row, flat))
@@ -83,12 +107,13 @@ def _once_a_text(texts: Sequence[IntArray], longest: int) -> tuple[Codes, NDArra
     first = np.ones(len(flat), dtype=bool)
     first[1:] = (flat[1:] != flat[:-1]) | (row[1:] != row[:-1])
     found, counts = np.unique(flat[first & (flat > 0)], return_counts=True)
-    return found, counts.astype(np.int64)
+    return found, counts.astype(np.int64)[:, None]
 
 
 def _joined(
-    codes: Codes, counts: NDArray[np.int64], others: Codes, more: NDArray[np.int64]
+    codes: Codes, numbers: NDArray[np.int64], others: Codes, more: NDArray[np.int64]
 ) -> tuple[Codes, NDArray[np.int64]]:
-    """Two lists of counts as one."""
+    """Two lists of runs as one, their numbers added up."""
     together, places = np.unique(np.concatenate([codes, others]), return_inverse=True)
-    return together, np.bincount(places, np.concatenate([counts, more]), len(together)).astype(np.int64)
+    sums = [np.bincount(places, column, len(together)) for column in np.concatenate([numbers, more]).T]
+    return together, np.stack(sums, axis=1).astype(np.int64)

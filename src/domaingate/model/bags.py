@@ -2,9 +2,10 @@
 
     u = sum over runs r of x of  w_r E[r] / |w|      h_i = u + u M_i
 
-where w_r says how rare run r is among the training texts and |w| is the length of the vector of all w_r of the text, so
-that long texts are no louder than short ones. Gated, h = u + sum of z_i u M_i where gates sum to 1: experts that are
-linear in the text, mixed by z. In training a share of the runs is left out (dropout on the text rather than on h).
+where w_r says how rare run r is among the training texts (or is 1, where E starts as below) and |w| is the length of
+the vector of all w_r of the text, so that long texts are no louder than short ones. Gated, h = u + sum of z_i u M_i
+where gates sum to 1: experts that are linear in the text, mixed by z. In training a share of the runs is left out
+(dropout on the text rather than on h).
 
 E may start with what naive Bayes knows: its first values are log p(r|y) of each label y, less their mean over y, so
 that u begins as the evidence for each label.
@@ -22,9 +23,10 @@ from domaingate.config import ModelConfig
 from domaingate.model.reader import Reader, Sizes
 
 _SCALE = 0.01  # runs start as good as silent
-_EVIDENCE = 0.25  # how loud naive Bayes is: |w| makes of it probabilities that mean about what they say (docs/log.md)
+_EVIDENCE = 0.25  # how loud naive Bayes is: with |w| its probabilities mean about what they say (docs/log.md)
+_HEAD = 4.0  # of that loudness, what is left to the head: gates, too, read u, and must not drown in it
 _SMOOTHING = 0.01  # added to every count
-_SHY = 0.1  # how loud the experts' own looks are beside it
+_SHY = 0.01  # how loud the experts' own looks are beside it
 
 
 class BagReader(Reader):
@@ -42,7 +44,8 @@ class BagReader(Reader):
             self.embedding[0] = 0  # padding
         loud = _SHY if self.labels else 1.0
         self.maps = nn.Parameter(loud * torch.randn(n, self.size, self.size) / math.sqrt(self.size))
-        counted = torch.ones(sizes.vocabulary) if sizes.weights is None else torch.from_numpy(sizes.weights)
+        alike = sizes.weights is None or bool(self.labels)  # naive Bayes knows by itself how much a run says
+        counted = torch.ones(sizes.vocabulary) if alike else torch.from_numpy(sizes.weights)
         self.register_buffer("weights", counted.index_fill(0, torch.tensor([0]), 0), persistent=False)
 
     def prime(self, data: Dataset) -> None:
@@ -56,7 +59,7 @@ class BagReader(Reader):
         evidence = np.log(counts / counts[:, 1:].sum(axis=1, keepdims=True))
         told = torch.from_numpy((evidence - evidence.mean(axis=0)).T)  # (U, labels)
         with torch.no_grad():
-            self.embedding[1:, : self.labels] = (_EVIDENCE * told[1:] / self.weights[1:, None].cpu()).to(self.embedding)
+            self.embedding[1:, : self.labels] = (_EVIDENCE / _HEAD * told[1:]).to(self.embedding)
 
     def forward(self, batch: Batch, first: int | None = None) -> Tensor:
         """(B, n or first, size)."""
@@ -76,6 +79,7 @@ class BagReader(Reader):
         """What starts as evidence is the score of its label."""
         scores = nn.Linear(width, labels)
         if self.labels:
-            nn.init.eye_(scores.weight)
-            nn.init.zeros_(scores.bias)
+            with torch.no_grad():
+                scores.weight.copy_(_HEAD * torch.eye(labels, width))
+                scores.bias.zero_()
         return scores
