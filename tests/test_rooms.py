@@ -31,7 +31,7 @@ ROOMS = [
     "evaluation", "baselines",
     "experiment",
     "figures", "diagnostics", "inspection", "card", "streaming",
-    "estimator", "bench",
+    "estimator", "pace", "bench",
     "ledger", "study", "looks", "trial", "reproduction",
     "comparison", "layout", "story", "scoreboard", "plots", "report",
     "terminal", "cli", "__main__",

@@ -5,22 +5,18 @@ import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import partial
-from importlib import import_module
 from itertools import product
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from domaingate.artifact import Artifact
-from domaingate.baselines import bag_of_word_pairs, naive_bayes
+from domaingate.baselines import bag_of_word_pairs
 from domaingate.batches import Batch, Dataset, dataset, shuffled
 from domaingate.config import FitConfig
 from domaingate.corpora import KNOWN, Corpus, Document, load, locate
@@ -31,18 +27,12 @@ from domaingate.model.channels import ConvolutionalReader, laid_out
 from domaingate.model.reader import Reader, Sizes
 from domaingate.model.recipes import build
 from domaingate.optimizer import Adam
-from domaingate.predictor import Predictor
+from domaingate.pace import languages, lengthened, seconds
 
 _DOMAINS = 9  # as many as the paper trains on
-_LANGUAGES = 97  # as many as the paper tells
-_LEARNT = 4000  # texts that ways to tell languages are made from
-_TWEET, _PAGE = 140, 1000  # bytes
-_FEW, _TIMES = 32, 3
 _LABELS = 10  # of which the bag of word pairs is timed at the most
 _TRAINED = 32  # texts in a batch of training
 _LASTING = 40.0  # seconds that a comparison may take, once it has three pairs of times
-
-Stuff = TypeVar("Stuff")
 
 
 class PlainReader(Reader):
@@ -146,22 +136,12 @@ def material(corpus: Corpus, tokens: str, texts: int = 4000) -> Material:
     config = FitConfig(tokens=tokens)  # type: ignore[arg-type]
     every = [document.text for document in corpus.documents]
     encoder = train_encoder(every, config)
-    shown = every if tokens == "words" else _lengthened(every, encoder.limit)
+    shown = every if tokens == "words" else lengthened(every, encoder.limit)
     chosen = [Document(text) for text in shown[:: max(1, len(shown) // texts)]]
     known = dataset(chosen, encoder, (), ())
     return Material(
         config, encoder, Dataset(known.texts, np.arange(len(chosen)) % 2, np.arange(len(chosen)) % _DOMAINS)
     )
-
-
-def _lengthened(texts: Sequence[str], least: int) -> list[str]:
-    """The same texts, joined until each has so many letters."""
-    joined = [""]
-    for text in texts:
-        joined[-1] += f"{text} "
-        if len(joined[-1]) >= least:
-            joined.append("")
-    return joined[:-1] or joined
 
 
 def plain(model: Model, limit: int) -> Model:
@@ -223,13 +203,6 @@ def compare(
         round(statistics.median(len(batch) / time for batch, (_, time) in timed), 1),
         round(statistics.median(work(batch) / time for batch, (_, time) in timed) / peak, 3),
     )
-
-
-def seconds(way: Callable[[Stuff], Any], stuff: Stuff) -> float:
-    """How long it takes once."""
-    started = time.perf_counter()
-    way(stuff)
-    return time.perf_counter() - started
 
 
 def matrix_rate() -> float:
@@ -362,75 +335,6 @@ def word_pairs(corpus: Corpus) -> dict[str, float] | None:
     }
 
 
-def languages(corpus: Corpus, effort: Effort) -> list[dict[str, Any]]:
-    """From text to language on one thread, texts a second: ours with weights as drawn, others as users call them."""
-    every = [document.text for document in corpus.documents]
-    shown = {"short": _spread(_short(every), effort.told), "pages": _spread(_pages(every), effort.told)}
-    rows: list[dict[str, Any]] = [
-        {"what": "bytes a text", **{kind: round(np.mean([*map(_size, texts)])) for kind, texts in shown.items()}}
-    ]
-    with limited_to(1):
-        for name, way in _tellers(_spread(every, _LEARNT)).items():
-            way(shown["short"][:_FEW])
-            rates = {
-                kind: len(texts) / statistics.median(seconds(way, texts) for _ in range(_TIMES))
-                for kind, texts in shown.items()
-            }
-            rows.append({"what": name, **{kind: round(rate) for kind, rate in rates.items()}})
-    return rows
-
-
-def _size(text: str) -> int:
-    return len(text.encode("utf-8", "replace"))
-
-
-def _short(texts: Sequence[str]) -> list[str]:
-    """Those that would be a tweet; where there are none, the beginnings of all."""
-    return [text for text in texts if _size(text) <= _TWEET] or [text[:_TWEET] for text in texts]
-
-
-def _pages(texts: Sequence[str]) -> list[str]:
-    """The first thousand bytes of those that have as many; where there are none, several joined."""
-    long = [text for text in texts if _size(text) >= _PAGE] or _lengthened(texts, _PAGE)
-    return [text.encode("utf-8", "replace")[:_PAGE].decode("utf-8", "ignore") for text in long]
-
-
-def _spread(texts: Sequence[str], count: int) -> list[str]:
-    return list(texts[:: max(1, len(texts) // count)])[:count]
-
-
-def _tellers(texts: Sequence[str]) -> dict[str, Callable[[Sequence[str]], Any]]:
-    """Ways to tell the language of texts; a detector that is not installed is left out."""
-    ways: dict[str, Callable[[Sequence[str]], Any]] = {
-        f"CSDA, k = 13, {name}": untrained(config, texts).outputs
-        for name, config in (
-            ("runs of bytes", FitConfig(reader="ngrams", tokens="bytes", clean="web")),
-            ("CNNs over bytes", FitConfig(tokens="bytes")),
-        )
-    }
-    bayes = naive_bayes(0.01).fit(texts, [str(row % _LANGUAGES) for row in range(len(texts))])
-    ways["naive Bayes over runs of bytes"] = bayes.predict
-    for name in ("py3langid", "langid"):
-        with suppress(ImportError):
-            detector = import_module(name)
-            ways[name] = partial(_one_by_one, detector.classify)
-    return ways
-
-
-def _one_by_one(classify: Callable[[str], Any], texts: Sequence[str]) -> None:
-    for text in texts:
-        classify(text)
-
-
-def untrained(config: FitConfig, texts: Sequence[str]) -> Predictor:
-    """A predictor of as many languages as the paper has, with weights as drawn."""
-    encoder = train_encoder(texts, config)
-    labels = [str(row) for row in range(_LANGUAGES)]
-    torch.manual_seed(0)
-    model = build(config, Sizes(encoder.size, len(labels), _DOMAINS, encoder.weights)).eval()
-    return Predictor(Artifact(config, encoder, labels, (), model, frozenset()))
-
-
 def measure(name: str, quick: bool, tell: Callable[[str], None]) -> dict[str, Any]:
     """Everything, as one JSON object; `quick` looks at few texts and leaves out what is slow."""
     corpus, effort = load(name), _QUICK if quick else _WHOLE
@@ -450,5 +354,5 @@ def measure(name: str, quick: bool, tell: Callable[[str], None]) -> dict[str, An
         "growth": growth(stuff["words"], effort),
         "processes": None if quick else processes(name, 20.0),
         "word_pairs": word_pairs(corpus),
-        "languages": languages(corpus, effort),
+        "languages": languages(corpus, effort.told),
     }
