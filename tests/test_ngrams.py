@@ -10,6 +10,7 @@ from domaingate.baselines import byte_ngrams
 from domaingate.cleaning import clean
 from domaingate.config import ModelConfig
 from domaingate.encoding import encoder_from_json, train_encoder
+from domaingate.errors import DomainGateError
 from domaingate.ngrams import RunList, RunTable, codes_of
 
 
@@ -105,6 +106,14 @@ def test_a_table_knows_its_runs_and_no_others():
 
 def encoder(texts, **options):
     return train_encoder(texts, ModelConfig(reader="ngrams", min_count=1, **options))
+
+
+def test_no_known_run_is_told():
+    """Is a vocabulary without a run one sentence rather than a model that knows nothing?"""
+    with pytest.raises(DomainGateError, match="No run of words stands in 5 training texts or more"):
+        train_encoder(["a b", "c d"], ModelConfig(reader="ngrams", min_count=5))
+    with pytest.raises(DomainGateError, match="lower --min-count or --ngram-domains"):
+        train_encoder(["a b", "c d"], ModelConfig(reader="ngrams", min_count=1, ngram_domains=2), ["x", "y"])
 
 
 def test_runs_stand_in_the_order_of_their_places():

@@ -15,6 +15,7 @@ from tokenizers import Regex, Tokenizer, models, normalizers, pre_tokenizers, tr
 
 from domaingate.cleaning import clean
 from domaingate.config import ModelConfig
+from domaingate.errors import DomainGateError
 from domaingate.ngrams import AT_ONCE, IntArray, RunList, RunTable, codes_of
 
 _LIMITS = {"words": 256, "bytes": 1000}
@@ -122,6 +123,11 @@ class NgramEncoder(Encoder):
         longest = config.ngrams or _LONGEST_RUN[config.tokens]
         encoded, least = tokens.encode(texts), config.min_count
         runs = RunList.train(encoded, longest, least, config.ngram_rows, domains, config.ngram_domains)
+        if not len(runs.codes):
+            raise DomainGateError(
+                f"No run of {config.tokens} stands in {least} training texts or more, and in enough of their domains; "
+                "give more texts, or lower --min-count or --ngram-domains."
+            )
         return cls(tokens, runs, longest)
 
     def encode(self, texts: Sequence[str]) -> list[IntArray]:
