@@ -1,6 +1,7 @@
 """Are runs of bytes counted as one would by hand, each in a column of its own?"""
 
 import json
+import time
 from collections import Counter
 
 import numpy as np
@@ -75,12 +76,18 @@ def test_the_known_runs_are_those_of_enough_texts():
 
 
 def test_a_known_run_stands_in_several_domains():
-    """Is a run of one domain unknown however frequent, and are unknown domains one, and few domains enough?"""
-    texts, domains = numbers([1], [1, 2], [1, 2], [3], [3], [3]), ["a", "a", "b", None, None, None]
-    for spread, known in ((1, codes([1, 2], 2) | codes([3], 1)), (2, codes([1, 2], 2)), (3, set()), (9, set())):
+    """Is a run of one domain unknown however frequent, and is an unknown domain none?"""
+    texts, domains = numbers([1], [1, 2], [1, 2], [3], [3], [1, 2, 3]), ["a", "a", "b", None, None, None]
+    for spread, known in ((1, codes([1, 2, 3], 2)), (2, codes([1, 2], 2)), (3, set())):
         assert set(RunList.train(texts, 2, 1, 100, domains, spread).codes.tolist()) == known
-    assert sorted(RunList.train(texts, 2, 1, 100, domains, 2).counts.tolist()) == [2, 2, 3]
-    assert set(RunList.train(texts, 2, 1, 100, [None] * 6, 5).codes.tolist()) == codes([1, 2], 2) | codes([3], 1)
+    assert sorted(RunList.train(texts, 2, 1, 100, domains, 2).counts.tolist()) == [3, 3, 4]
+
+
+@pytest.mark.parametrize(("counts", "texts"), [([1], 5), ([1, 6], 5), ([0, 1], 5), ([1, 1], -5)])
+def test_runs_that_no_texts_can_have_are_refused(counts, texts):
+    """Is a damaged list not taken for one?"""
+    with pytest.raises(ValueError, match="every run stands in one text or more"):
+        RunList(np.array([5, 9], dtype=np.uint64), np.array(counts), texts)
 
 
 def test_a_rare_run_counts_more():
@@ -112,8 +119,11 @@ def test_no_known_run_is_told():
     """Is a vocabulary without a run one sentence rather than a model that knows nothing?"""
     with pytest.raises(DomainGateError, match="No run of words stands in 5 training texts or more"):
         train_encoder(["a b", "c d"], ModelConfig(reader="ngrams", min_count=5))
+    asked = ModelConfig(reader="ngrams", min_count=1, ngram_domains=2)
     with pytest.raises(DomainGateError, match="lower --min-count or --ngram-domains"):
-        train_encoder(["a b", "c d"], ModelConfig(reader="ngrams", min_count=1, ngram_domains=2), ["x", "y"])
+        train_encoder(["a b", "c d"], asked, ["x", "y"])
+    with pytest.raises(DomainGateError, match="--ngram-domains is 2, but 1 training domains are known"):
+        train_encoder(["a b", "a b"], asked, ["x", None])
 
 
 def test_runs_stand_in_the_order_of_their_places():
@@ -163,6 +173,9 @@ def test_a_text_alone_has_the_runs_that_it_has_among_others():
         ("  \n ", ""),
         ("@a 1 http://b", ""),
         ("ÄÖ ΣΑΣ İ", " äö σας i̇ "),
+        ("今天我和@张三去了北京.很好玩", " 今天我和@张三去了北京.很好玩 "),
+        ("看看http://t.cn/abc今天天气真不错", " 看看 今天天气真不错 "),
+        ("I <3 you. But she said > no", " i < you. but she said > no "),
     ],
 )
 def test_what_cleaning_leaves(text, left):
@@ -176,3 +189,7 @@ def test_clean_texts_have_clean_words():
     assert made.encode(["kettle @bob"])[0].tolist() == made.encode(["KETTLE http://a.example"])[0].tolist()
     assert made.encode(["example bob lamps"])[0].tolist()[:2] == [1, 1]
     assert len(made.encode(["kettle 1 " * 1_000_000])[0]) == 256
+    started = time.perf_counter()
+    for endless in ("a", "@", "a@", "<a", "[[", "&", "a.", "http://"):
+        clean(endless * 20_000)
+    assert time.perf_counter() - started < 2

@@ -25,8 +25,12 @@ def test_the_average_is_that_of_the_last_batches():
 
 def test_a_young_average_follows_fast():
     """After few batches, is it no further behind than a share of them, however slow it is to be?"""
-    _, average = follow(0.9999, 200)
-    assert 200 * 0.4 < float(average.weights[0][0]) < 200
+    expected = 0.0
+    for batch in range(1, 201):
+        expected += 10 / (batch + 10) * (batch - expected)
+    assert float(follow(0.9999, 200)[1].weights[0][0]) == pytest.approx(expected, rel=0.01)
+    for batches in (1, 3):
+        assert float(follow(0.9999, batches)[1].weights[0][0]) > 0.8 * batches
 
 
 def test_the_model_has_its_own_weights_back():

@@ -396,7 +396,7 @@ def stopped(tiny, corpus, tmp_path):
         {"model": "csda", "tokens": "bytes", "limit": 60, "prior_likelihood": 0.5},
         {"model": "dsda", "channels": 4, "hide_labels": 0.2},
         {"model": "m-cnn", "embedding": "fixed", "average": 0.9},
-        {"model": "csda", "reader": "ngrams", "average": 0.9, "cuts": 0.5},
+        {"model": "csda", "reader": "ngrams", "ngram_start": "bayes", "average": 0.9, "cuts": 0.5},
     ],
     ids=["gamma", "bytes", "dsda", "fixed embedding", "ngrams"],
 )

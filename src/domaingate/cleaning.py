@@ -4,12 +4,12 @@ import re
 
 _FOREIGN = re.compile(
     r"""
-    (?:https?://|www\.)\S+          # links
-    | \S+@\S+\.\w+                  # addresses
-    | @\w+                          # names
-    | <[^<>]*>                      # markup: tags
-    | &\#?\w+;                      # and entities
-    | \[\[[^\]|]*\|                 # and the hidden half of a wiki's links
+    (?:https?://|www\.)[!-~]+                             # links, in letters of ASCII: Chinese has no blank behind
+    | (?<![\w.%+-])[A-Za-z0-9_.%+-]{1,64}@[A-Za-z0-9-]{1,63}\.[A-Za-z0-9.-]{1,63}  # addresses
+    | @[A-Za-z0-9_]+                                      # names
+    | </?[A-Za-z!][^<>]{0,300}>                           # markup: tags
+    | &\#?[A-Za-z0-9]{1,8};                               # and entities
+    | \[\[[^\[\]|]{0,200}\|                               # and the hidden half of a wiki's links
     | [\[\]{}|=\#*_~^\\]+           # and what else is no punctuation
     | \d+
     """,

@@ -393,7 +393,7 @@ def inspect(
 
 @app.command()
 def reproduce(
-    study: Annotated[str, typer.Argument(metavar="STUDY", help="sentiment, or a .toml file.")],
+    study: Annotated[str, typer.Argument(metavar="STUDY", help="sentiment, langid, or a .toml file.")],
     out: Annotated[Path | None, typer.Option(help="Where records.jsonl grows; results/STUDY unless given.")] = None,
     table: Annotated[str, typer.Option(metavar="A,B", help="Only these tables and figures.")] = "",
     only: Annotated[

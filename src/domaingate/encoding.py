@@ -111,6 +111,8 @@ class NgramEncoder(Encoder):
     """The known runs of another encoder's tokens, in the order of the places that they start at."""
 
     def __init__(self, tokens: Encoder, runs: RunList, longest: int) -> None:
+        if not isinstance(longest, int) or longest < 1 or not isinstance(tokens.limit, int) or tokens.limit < 1:
+            raise ValueError("runs have one token or more, and so have texts")
         self._tokens, self._runs, self._table = tokens, runs, RunTable(runs)
         self.limit, self.size, self.at_a_place = tokens.limit, 1 + len(runs.codes), longest
         self.weights = runs.rarity()
@@ -122,7 +124,10 @@ class NgramEncoder(Encoder):
         """The runs of tokens that stand in enough of the `texts`, and of their domains."""
         longest = config.ngrams or _LONGEST_RUN[config.tokens]
         encoded, least = tokens.encode(texts), config.min_count
-        runs = RunList.train(encoded, longest, least, config.ngram_rows, domains, config.ngram_domains)
+        known, wanted = len(set(domains) - {None}), config.ngram_domains
+        if wanted > 1 and known < wanted:
+            raise DomainGateError(f"--ngram-domains is {wanted}, but {known} training domains are known; lower it.")
+        runs = RunList.train(encoded, longest, least, config.ngram_rows, domains, wanted)
         if not len(runs.codes):
             raise DomainGateError(
                 f"No run of {config.tokens} stands in {least} training texts or more, and in enough of their domains; "

@@ -41,6 +41,12 @@ class RunList:
     counts: NDArray[np.int64]
     texts: int
 
+    def __post_init__(self) -> None:
+        """Refuse what no training texts can have."""
+        in_range = ((self.counts >= 1) & (self.counts <= self.texts)).all()
+        if len(self.codes) != len(self.counts) or not in_range:
+            raise ValueError("every run stands in one text or more, and in no more than there are")
+
     @classmethod
     def train(
         cls,
@@ -48,22 +54,19 @@ class RunList:
         longest: int,
         least: int,
         most: int,
-        domains: Sequence[object] = (),
+        domains: Sequence[str | None] = (),
         spread: int = 1,
     ) -> "RunList":
-        """The `most` runs that stand in most texts, of those in at least `least` texts and `spread` domains.
-
-        Texts of unknown domain are a domain like any other; where there are fewer domains, a run must be in all.
-        """
+        """The `most` runs that stand in most texts, of those in at least `least` texts and `spread` known domains."""
         codes, numbers = np.empty(0, dtype=np.uint64), np.empty((0, 2), dtype=np.int64)  # (U, 2): texts, domains
-        groups = _rows_by(domains) if domains else [np.arange(len(texts))]
-        for group in groups:
+        for domain, group in _rows_by(domains or [None] * len(texts)).items():
             mine, counts = np.empty(0, dtype=np.uint64), np.empty((0, 1), dtype=np.int64)
             for start in range(0, len(group), AT_ONCE):
                 some = [texts[row] for row in group[start : start + AT_ONCE].tolist()]
                 mine, counts = _joined(mine, counts, *_once_a_text(some, longest))
-            codes, numbers = _joined(codes, numbers, mine, np.column_stack([counts, np.ones_like(counts)]))
-        frequent = (numbers[:, 0] >= least) & (numbers[:, 1] >= min(spread, len(groups)))
+            known = np.full_like(counts, domain is not None)
+            codes, numbers = _joined(codes, numbers, mine, np.column_stack([counts, known]))
+        frequent = (numbers[:, 0] >= least) & ((numbers[:, 1] >= spread) | (spread == 1))
         codes, counts = codes[frequent], numbers[frequent, 0]
         kept = np.sort(np.lexsort((codes, -counts))[:most])
         return cls(codes[kept], counts[kept], len(texts))
@@ -91,11 +94,11 @@ class RunTable:
         return np.where(self._codes[found] == codes, found, 0).astype(np.int32)
 
 
-def _rows_by(groups: Sequence[object]) -> list[NDArray[np.int64]]:
-    """The rows of each group."""
-    names = {group: place for place, group in enumerate(dict.fromkeys(groups))}
-    places = np.array([names[group] for group in groups])
-    return [np.flatnonzero(places == place) for place in range(len(names))]
+def _rows_by(domains: Sequence[str | None]) -> dict[str | None, NDArray[np.int64]]:
+    """The rows of each domain, those of unknown domain together."""
+    names = {domain: place for place, domain in enumerate(dict.fromkeys(domains))}
+    places = np.array([names[domain] for domain in domains])
+    return {domain: np.flatnonzero(places == place) for domain, place in names.items()}
 
 
 def _once_a_text(texts: Sequence[IntArray], longest: int) -> tuple[Codes, NDArray[np.int64]]:

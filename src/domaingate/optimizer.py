@@ -44,10 +44,10 @@ class Adam(torch.optim.Adam):
 
 
 class Average:
-    """An exponential average of weights over batches. It follows a young model fast: after t batches by 10 / (t + 10).
+    """An exponential average of weights over batches. In a young model it moves by 10 / (t + 10) in batch t.
 
-    Only every few batches are looked at, each for as many: what lies between them moves the average hardly at all, and
-    to read all weights of a large model costs as much as to change them.
+    After the first batches only every few are looked at, each for as many: to read all weights of a large model costs
+    as much as to change them.
     """
 
     def __init__(self, parameters: list[torch.nn.Parameter], decay: float) -> None:
@@ -58,9 +58,11 @@ class Average:
     def follow(self) -> None:
         """After a batch."""
         self.batches += 1
-        if self.weights and self.batches % _FOLLOWED == 0:
-            share = max(1 - self.decay**_FOLLOWED, min(1.0, 10 / (self.batches + 10)))
-            torch._foreach_lerp_(self.weights, [parameter.detach() for parameter in self._parameters], share)
+        every = 1 if self.batches <= _YOUNG else _FOLLOWED
+        if self.weights and self.batches % every == 0:
+            rate = max(1 - self.decay, 10 / (self.batches + 10))
+            weights = [parameter.detach() for parameter in self._parameters]
+            torch._foreach_lerp_(self.weights, weights, 1 - (1 - rate) ** every)
 
     @contextmanager
     def applied(self) -> Iterator[None]:
@@ -78,4 +80,4 @@ class Average:
             weight.copy_(own)
 
 
-_FOLLOWED = 4  # batches
+_YOUNG, _FOLLOWED = 100, 4  # batches

@@ -17,7 +17,6 @@ def scores(table: Table, story: Story) -> Report:
 
 def _accuracies(table: Table, story: Story, rule: str) -> Grid:
     against = {row.data: row.points[0] for row in table.rows if row.name == table.against}
-    usual = next(reversed(against.values()), None)
     letters = list(story.study.columns.values())
     extra = [f"better than {table.against} by"] if table.against else []
     rows = []
@@ -26,7 +25,7 @@ def _accuracies(table: Table, story: Story, rule: str) -> Grid:
         right = story.right(point, rule)
         cells = [row.data, row.name, *_by_domain(right, row, len(letters) + 1)]
         cells += [_interval(point, right, story), str(len(story.records(point)))]
-        rows.append(cells + ([_compared(point, against.get(row.data, usual), rule, story)] if extra else []))
+        rows.append(cells + ([_compared(point, against.get(row.data), rule, story)] if extra else []))
     heads = ["data", "model", *letters, "average", "interval", "seeds", *extra]
     return Grid(f"{table.title}; {RULES[rule]}", heads, rows, _notes(table))
 

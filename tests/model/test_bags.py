@@ -58,8 +58,8 @@ def test_the_first_few_vectors(reader, make_batch):
     torch.testing.assert_close(reader(make_batch(TEXTS), 2), reader(make_batch(TEXTS))[:, :2], rtol=0, atol=1e-15)
 
 
-def test_a_long_text_is_no_louder_than_a_short_one(reader, make_batch):
-    """Is a text said twice at most the square root of two as loud?"""
+def test_loudness_grows_as_the_square_root_of_the_length(reader, make_batch):
+    """Is a text said twice the square root of two as loud?"""
     once, twice = reader(make_batch([[3, 4, 7]])), reader(make_batch([[3, 4, 7, 3, 4, 7]]))
     torch.testing.assert_close(twice, once * 2**0.5)
 

@@ -3,9 +3,9 @@
     u = sum over runs r of x of  w_r E[r] / |w|      h_i = u + u M_i
 
 where w_r says how rare run r is among the training texts (or is 1, where E starts as below) and |w| is the length of
-the vector of all w_r of the text, so that long texts are no louder than short ones. Gated, h = u + sum of z_i u M_i
-where gates sum to 1: experts that are linear in the text, mixed by z. In training a share of the runs is left out
-(dropout on the text rather than on h).
+the vector of all w_r of the text, so that loudness grows as the square root of a text's length. Gated, h = u + sum of
+z_i u M_i where gates sum to 1: experts that are linear in the text, mixed by z. In training a share of the runs is left
+out (dropout on the text rather than on h).
 
 E may start with what naive Bayes knows: its first values are log p(r|y) of each label y, less their mean over y, so
 that u begins as the evidence for each label.
@@ -23,7 +23,7 @@ from domaingate.config import ModelConfig
 from domaingate.model.reader import Reader, Sizes
 
 _SCALE = 0.01  # runs start as good as silent
-_EVIDENCE = 0.25  # how loud naive Bayes is: with |w| its probabilities mean about what they say (docs/log.md)
+_EVIDENCE = 0.25  # how loud naive Bayes is at the start; the first batches put it right
 _HEAD = 4.0  # of that loudness, what is left to the head: gates, too, read u, and must not drown in it
 _SMOOTHING = 0.01  # added to every count
 _SHY = 0.01  # how loud the experts' own looks are beside it
