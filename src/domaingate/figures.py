@@ -139,7 +139,7 @@ def _new(width: float, height: float, title: str) -> tuple[Figure, Axes]:
     figure = Figure(figsize=(width, height), layout="constrained", dpi=130)
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    axes.set_title(_shown(title, 200), fontsize=11)
+    axes.set_title(_shown(title, 200).replace("; ", "\n"), fontsize=11)
     return figure, axes
 
 
