@@ -67,7 +67,9 @@ class ModelConfig:
     widths: tuple[int, ...] = _option((3, 4, 5), "Filter widths of a channel.", 1, 1000)
     filters: int = _option(128, "Filters of each width in a channel.", 1)
     hidden: int = _option(300, "Hidden units of the classifier.", 1)
-    dropout: float = _option(0.5, "Dropout on the gated representation h; for ngrams, on the runs.", 0, 0.99)
+    dropout: float = _option(
+        0.5, "Dropout on the gated representation h; on the runs, where these start by bayes.", 0, 0.99
+    )
     label_size: int = _option(4, "Size of the label's embedding in the posterior.", 1)
     domain_size: int = _option(16, "Size of the domain's embedding in the posterior.", 1)
     kl_weight: float = _option(0.1, "Weight lambda of the KL term.", 0)

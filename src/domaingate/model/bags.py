@@ -4,11 +4,10 @@
 
 where w_r says how rare run r is among the training texts (or is 1, where E starts as below) and |w| is the length of
 the vector of all w_r of the text, so that loudness grows as the square root of a text's length. Gated, h = u + sum of
-z_i u M_i where gates sum to 1: experts that are linear in the text, mixed by z. In training a share of the runs is left
-out (dropout on the text rather than on h).
+z_i u M_i where gates sum to 1: experts that are linear in the text, mixed by z.
 
 E may start with what naive Bayes knows: its first values are log p(r|y) of each label y, less their mean over y, so
-that u begins as the evidence for each label.
+that u begins as the evidence for each label. Dropout then leaves out runs; on h it would silence labels.
 """
 
 import math
@@ -38,7 +37,7 @@ class BagReader(Reader):
         super().__init__()
         self.labels = sizes.labels if config.ngram_start == "bayes" else 0  # values of E that start as evidence
         self.size = self.labels + config.ngram_size
-        self.dropout = config.dropout
+        self.dropout = config.dropout if self.labels else 0.0  # of runs
         self.embedding = nn.Parameter(torch.empty(sizes.vocabulary, self.size).uniform_(-_SCALE, _SCALE))
         with torch.no_grad():
             self.embedding[0] = 0  # padding
@@ -76,10 +75,11 @@ class BagReader(Reader):
         return bag[:, None] + torch.einsum("bd,nde->bne", bag, self.maps[:first])
 
     def head(self, width: int, labels: int, config: ModelConfig) -> nn.Module:
-        """What starts as evidence is the score of its label."""
+        """No hidden layer; what starts as evidence is the score of its label."""
         scores = nn.Linear(width, labels)
-        if self.labels:
-            with torch.no_grad():
-                scores.weight.copy_(_HEAD * torch.eye(labels, width))
-                scores.bias.zero_()
+        if not self.labels:
+            return nn.Sequential(nn.Dropout(config.dropout), scores)
+        with torch.no_grad():
+            scores.weight.copy_(_HEAD * torch.eye(labels, width))
+            scores.bias.zero_()
         return scores
